@@ -1,0 +1,253 @@
+//! Which skills share the request's terms, and how much does each count?
+//!
+//! BM25 and TF-IDF are one structure here. The weight of a term in a skill does not depend on the
+//! request, so it is computed once, when the index is built; a search adds up, term by term, the
+//! weights of the request's terms and keeps the best `k`. The index in memory and the file on disk
+//! are the same bytes (`index/file.rs`), so opening one costs no rebuild.
+
+mod build;
+mod file;
+mod model;
+mod top_k;
+mod vocabulary;
+
+use std::fmt;
+
+pub use file::{FORMAT_VERSION, IndexError};
+pub use model::{Bm25, SparseModel};
+use serde::{Deserialize, Serialize};
+
+use self::file::{Layout, Posting, Storage};
+use self::top_k::TopK;
+use crate::library::Library;
+use crate::skill::SkillIdx;
+use crate::text::{Tokenizer, for_each_term};
+use crate::view::View;
+
+/// Everything that decides what an index of a given library holds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct SparseConfig {
+    /// The weighting.
+    pub model: SparseModel,
+    /// How text becomes terms.
+    pub tokenizer: Tokenizer,
+    /// Which text of each skill is indexed.
+    pub view: View,
+}
+
+impl fmt::Display for SparseConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, view {}, tokenizer {}", self.model, self.view, self.tokenizer)
+    }
+}
+
+/// A skill that matched, and how well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// The skill's row.
+    pub skill: SkillIdx,
+    /// Its score; larger is better.
+    pub score: f32,
+}
+
+/// May skills that share no term with the request fill up the list?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Zeros {
+    /// No: an empty list says that nothing matched.
+    #[default]
+    Dropped,
+    /// Yes, in the order of their ids, with score zero.
+    Kept,
+}
+
+/// An immutable index of one view of one library.
+#[derive(Debug)]
+pub struct SparseIndex {
+    storage: Storage,
+    layout: Layout,
+}
+
+/// Working memory of a search, to be used again for the next one.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    scores: Vec<f32>,
+    terms: Vec<u32>,
+    top: TopK,
+}
+
+impl SparseIndex {
+    /// Indexes every skill of the library; the bytes are the same for any number of threads.
+    pub fn build(library: &Library, config: &SparseConfig) -> Self {
+        let storage = build::build(library, config);
+        let layout = Layout::of(&storage).expect("an index just built has a valid layout");
+        Self { storage, layout }
+    }
+
+    /// Takes bytes that an earlier build wrote, checking what they claim to be.
+    pub fn open(map: memmap2::Mmap) -> Result<Self, IndexError> {
+        let storage = Storage::Mapped(map);
+        let layout = Layout::of(&storage)?;
+        layout.verify_all_but_postings(&storage)?;
+        Ok(Self { storage, layout })
+    }
+
+    /// The bytes to keep on disk.
+    pub fn bytes(&self) -> &[u8] {
+        self.storage.bytes()
+    }
+
+    /// What was asked for when it was built.
+    pub fn config(&self) -> &SparseConfig {
+        &self.layout.meta.config
+    }
+
+    /// Digest of the library it was built from.
+    pub fn library_digest(&self) -> &str {
+        &self.layout.meta.library
+    }
+
+    /// How many skills it holds.
+    pub fn len(&self) -> usize {
+        self.layout.meta.skills
+    }
+
+    /// True if it holds no skill.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many distinct terms it knows.
+    pub fn vocabulary_size(&self) -> usize {
+        self.layout.meta.terms
+    }
+
+    /// The id of a row.
+    pub fn id(&self, skill: SkillIdx) -> &str {
+        self.layout.string(&self.storage, skill.row() * 3)
+    }
+
+    /// The name of a row's skill.
+    pub fn name(&self, skill: SkillIdx) -> &str {
+        self.layout.string(&self.storage, skill.row() * 3 + 1)
+    }
+
+    /// The start of its description, for lists.
+    pub fn blurb(&self, skill: SkillIdx) -> &str {
+        self.layout.string(&self.storage, skill.row() * 3 + 2)
+    }
+
+    /// The row of a skill, by id or, failing that, by a name that only one skill has.
+    pub fn find(&self, id_or_name: &str) -> Option<SkillIdx> {
+        let rows = (0..self.len() as u32).map(SkillIdx);
+        let by_id = rows.clone().find(|&row| self.id(row) == id_or_name);
+        by_id.or_else(|| {
+            let mut named = rows.filter(|&row| self.name(row) == id_or_name);
+            let first = named.next();
+            if named.next().is_none() { first } else { None }
+        })
+    }
+
+    /// The best `k` skills for a request, best first; equal scores in the order of ids.
+    pub fn search(
+        &self,
+        query: &str,
+        k: usize,
+        zeros: Zeros,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Hit>, IndexError> {
+        let weighted = self.weigh(query, &mut scratch.terms);
+        scratch.scores.clear();
+        scratch.scores.resize(self.len(), 0.0);
+        let scores = &mut scratch.scores[..];
+        for (term, weight) in weighted {
+            for posting in self.postings(term)? {
+                if let Some(score) = scores.get_mut(posting.skill as usize) {
+                    *score += weight * posting.weight;
+                }
+            }
+        }
+        let mut hits = scratch.top.select(scores, k);
+        if zeros == Zeros::Kept && hits.len() < k {
+            let unmatched = (0..self.len() as u32).filter(|&row| scores[row as usize] <= 0.0);
+            let missing = k - hits.len();
+            hits.extend(
+                unmatched.take(missing).map(|row| Hit { skill: SkillIdx(row), score: 0.0 }),
+            );
+        }
+        Ok(hits)
+    }
+
+    /// Why did this skill get its score? The request's terms with what each gave.
+    pub fn explain(&self, query: &str, skill: SkillIdx) -> Result<Explanation, IndexError> {
+        let mut explanation = Explanation::default();
+        let mut known = Vec::new();
+        for (term, weight) in self.weigh(query, &mut known) {
+            let postings = self.postings(term)?;
+            let found = postings.binary_search_by_key(&skill.0, |posting| posting.skill);
+            let contribution = found.map_or(0.0, |at| weight * postings[at].weight);
+            explanation.score += contribution;
+            explanation.terms.push(TermShare {
+                term: self.layout.term(&self.storage, term).to_owned(),
+                contribution,
+                share: 0.0,
+                idf: self.layout.idf(&self.storage)[term as usize],
+                skills: self.layout.document_frequency(&self.storage)[term as usize],
+            });
+        }
+        for_each_term(query, self.config().tokenizer, |term| {
+            let unknown = self.layout.find_term(&self.storage, term).is_none();
+            if unknown && !explanation.unknown.iter().any(|seen| seen == term) {
+                explanation.unknown.push(term.to_owned());
+            }
+        });
+        if explanation.score > 0.0 {
+            for term in &mut explanation.terms {
+                term.share = term.contribution / explanation.score;
+            }
+        }
+        explanation.terms.sort_by(|a, b| {
+            b.contribution.total_cmp(&a.contribution).then_with(|| a.term.cmp(&b.term))
+        });
+        Ok(explanation)
+    }
+
+    /// The request's known terms, each once, in the order of their numbers, with their weights.
+    fn weigh(&self, query: &str, known: &mut Vec<u32>) -> Vec<(u32, f32)> {
+        known.clear();
+        for_each_term(query, self.config().tokenizer, |term| {
+            known.extend(self.layout.find_term(&self.storage, term));
+        });
+        known.sort_unstable();
+        self.config().model.query_weights(known, self.layout.idf(&self.storage))
+    }
+
+    fn postings(&self, term: u32) -> Result<&[Posting], IndexError> {
+        self.layout.postings(&self.storage, term)
+    }
+}
+
+/// The parts of one skill's score.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Explanation {
+    /// The score, as the search gives it.
+    pub score: f32,
+    /// Terms of the request that the library knows, largest contribution first.
+    pub terms: Vec<TermShare>,
+    /// Terms of the request that no skill has.
+    pub unknown: Vec<String>,
+}
+
+/// What one term gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct TermShare {
+    /// The term.
+    pub term: String,
+    /// Its part of the score.
+    pub contribution: f32,
+    /// The same as a share of the whole, 0 to 1.
+    pub share: f32,
+    /// How rare it is: its inverse document frequency under the index's model.
+    pub idf: f32,
+    /// How many skills have it.
+    pub skills: u32,
+}

@@ -1,0 +1,183 @@
+//! How does a library become postings?
+//!
+//! Chunks of skills are counted in parallel, each with a vocabulary of its own; the chunks are then
+//! joined in order. A term's number is the order in which it is first met, so neither the number
+//! of threads nor the cut into chunks shows in the result.
+
+use rayon::prelude::*;
+
+use super::file::{Draft, Meta, Part, Posting, Storage, block_count};
+use super::vocabulary::{self, Vocabulary};
+use super::{SparseConfig, SparseModel};
+use crate::library::Library;
+use crate::skill::Skill;
+use crate::text::for_each_term;
+use crate::view::index_text;
+
+/// Skills counted as one piece of work: enough of them to share a vocabulary.
+const CHUNK: usize = 1024;
+
+/// Characters of a description kept beside the index, for lists.
+const BLURB_CHARS: usize = 240;
+
+/// Counts of one chunk, by the chunk's own term numbers.
+struct Counted {
+    vocabulary: Vocabulary,
+    /// (term, count) of every skill, one after another.
+    counts: Vec<(u32, u32)>,
+    /// Where each skill's counts end.
+    ends: Vec<usize>,
+    /// How many terms each skill has, repetitions counted.
+    lengths: Vec<u32>,
+}
+
+pub(super) fn build(library: &Library, config: &SparseConfig) -> Storage {
+    let mut chunks: Vec<Counted> =
+        library.skills().par_chunks(CHUNK).map(|skills| count(skills, config)).collect();
+
+    let mut vocabulary = Vocabulary::default();
+    let mut df: Vec<u32> = Vec::new();
+    for chunk in &mut chunks {
+        let numbers: Vec<u32> = chunk.vocabulary.iter().map(|t| vocabulary.number(t)).collect();
+        chunk.vocabulary = Vocabulary::default();
+        df.resize(vocabulary.len(), 0);
+        for (term, _) in &mut chunk.counts {
+            *term = numbers[*term as usize];
+            df[*term as usize] += 1;
+        }
+    }
+    let n = library.skills().len();
+    let idf: Vec<f64> = df.iter().map(|&df| config.model.idf(n, df)).collect();
+
+    // A term that counts nothing anywhere needs no postings.
+    let mut starts: Vec<u64> = Vec::with_capacity(df.len() + 1);
+    let mut total = 0;
+    for (&df, &idf) in df.iter().zip(&idf) {
+        starts.push(total);
+        total += if idf == 0.0 { 0 } else { u64::from(df) };
+    }
+    starts.push(total);
+    let total = total as usize;
+
+    let meta = Meta {
+        config: *config,
+        library: library.digest().to_hex().to_string(),
+        skills: n,
+        terms: vocabulary.len(),
+        postings: total,
+    };
+    let meta = serde_json::to_vec(&meta).expect("plain data");
+    let strings: Vec<&str> = library.skills().iter().flat_map(strings_of).collect();
+    let slots = vocabulary::slots(&vocabulary);
+    let postings_bytes = total * size_of::<Posting>();
+    let mut draft = Draft::new([
+        (Part::Meta, meta.len()),
+        (Part::StringOffsets, (strings.len() + 1) * 4),
+        (Part::Strings, strings.iter().map(|s| s.len()).sum()),
+        (Part::TermSlots, slots.len() * 4),
+        (Part::TermOffsets, (vocabulary.len() + 1) * 4),
+        (Part::Terms, vocabulary.text().len()),
+        (Part::DocumentFrequency, df.len() * 4),
+        (Part::Idf, idf.len() * 4),
+        (Part::PostingStarts, starts.len() * 8),
+        (Part::BlockChecksums, block_count(postings_bytes) * 8),
+        (Part::Postings, postings_bytes),
+    ]);
+    draft.fill(Part::Meta, meta);
+    let mut end = 0;
+    let offsets = strings.iter().map(|s| {
+        end += s.len() as u32;
+        end
+    });
+    draft.fill(Part::StringOffsets, std::iter::once(0).chain(offsets));
+    draft.fill(Part::Strings, strings.iter().flat_map(|s| s.bytes()));
+    draft.fill(Part::TermSlots, slots);
+    draft.fill(Part::TermOffsets, vocabulary.offsets());
+    draft.part::<u8>(Part::Terms).copy_from_slice(vocabulary.text().as_bytes());
+    drop(vocabulary);
+    draft.fill(Part::DocumentFrequency, df);
+    draft.fill(Part::Idf, idf.iter().map(|&idf| idf as f32));
+    draft.fill(Part::PostingStarts, starts.iter().copied());
+    place_postings(draft.part(Part::Postings), chunks, &idf, starts, config.model);
+    draft.finish()
+}
+
+fn count(skills: &[Skill], config: &SparseConfig) -> Counted {
+    let mut counted = Counted {
+        vocabulary: Vocabulary::default(),
+        counts: vec![],
+        ends: vec![],
+        lengths: vec![],
+    };
+    // How often each term of the chunk occurs in the skill at hand, and which do at all.
+    let mut occurrences: Vec<u32> = Vec::new();
+    let mut present: Vec<u32> = Vec::new();
+    for skill in skills {
+        let mut length = 0;
+        for_each_term(&index_text(skill, config.view), config.tokenizer, |term| {
+            length += 1;
+            let number = counted.vocabulary.number(term);
+            if number as usize == occurrences.len() {
+                occurrences.push(0);
+            }
+            let seen = &mut occurrences[number as usize];
+            if *seen == 0 {
+                present.push(number);
+            }
+            *seen += 1;
+        });
+        for number in present.drain(..) {
+            let times = std::mem::take(&mut occurrences[number as usize]);
+            counted.counts.push((number, times));
+        }
+        counted.ends.push(counted.counts.len());
+        counted.lengths.push(length);
+    }
+    counted
+}
+
+/// Writes each skill's weights to the places of its terms; rows ascend within a term because
+/// skills are taken in order.
+fn place_postings(
+    postings: &mut [Posting],
+    chunks: Vec<Counted>,
+    idf: &[f64],
+    mut next: Vec<u64>,
+    model: SparseModel,
+) {
+    let skills: usize = chunks.iter().map(|chunk| chunk.lengths.len()).sum();
+    let length: u64 = chunks.iter().flat_map(|chunk| &chunk.lengths).map(|&l| u64::from(l)).sum();
+    let mean_length = length as f64 / skills.max(1) as f64;
+    let mut row = 0;
+    for chunk in chunks {
+        let mut start = 0;
+        for (&end, &length) in chunk.ends.iter().zip(&chunk.lengths) {
+            let counts = &chunk.counts[start..end];
+            start = end;
+            let weight = |&(term, tf): &(u32, u32)| {
+                model.weight(idf[term as usize], tf, length, mean_length)
+            };
+            let scale = if model.normalises() {
+                let norm = counts.iter().map(weight).map(|w| w * w).sum::<f64>().sqrt();
+                if norm > 0.0 { 1.0 / norm } else { 0.0 }
+            } else {
+                1.0
+            };
+            for count in counts {
+                let term = count.0 as usize;
+                if idf[term] != 0.0 {
+                    let weight = (weight(count) * scale) as f32;
+                    postings[next[term] as usize] = Posting { skill: row, weight };
+                    next[term] += 1;
+                }
+            }
+            row += 1;
+        }
+    }
+}
+
+fn strings_of(skill: &Skill) -> [&str; 3] {
+    let description = skill.description.as_str();
+    let end = description.char_indices().nth(BLURB_CHARS).map_or(description.len(), |(at, _)| at);
+    [skill.id.as_str(), &skill.name, &description[..end]]
+}

@@ -1,0 +1,332 @@
+//! What do the bytes of an index mean, and are they the ones that were written?
+//!
+//! ```text
+//! header     magic, version, byte order, length of the file, checksum of the next part
+//! sections   SECTIONS x (offset, length, checksum)
+//! ...        the sections, each aligned to 64 bytes
+//! ```
+//!
+//! Everything but the postings is checked when the file is opened. The postings, nearly all of the
+//! file, are checked block by block when first used: opening stays a matter of milliseconds, and
+//! still no damaged weight ever reaches a score.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{SparseConfig, vocabulary};
+
+/// Version of the format; a file of another one is rebuilt.
+pub const FORMAT_VERSION: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"FPSPARSE";
+const BYTE_ORDER: u32 = 0x0102_0304;
+const ALIGNMENT: usize = 64;
+const BLOCK: usize = 1 << 16;
+
+/// Why bytes are not an index we can use. The way out of each is to build it again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// Some other file.
+    #[error("is no sparse index")]
+    NotAnIndex,
+    /// Written by another version, or on a machine of the other byte order.
+    #[error("has format {found}, this program reads format {FORMAT_VERSION}")]
+    OtherFormat {
+        /// The version found.
+        found: u32,
+    },
+    /// Cut short, or longer than it says.
+    #[error("is {actual} bytes long and should be {expected}")]
+    Length {
+        /// What the header says.
+        expected: u64,
+        /// What the file has.
+        actual: u64,
+    },
+    /// The checksum of a part does not fit.
+    #[error("is damaged: the checksum of its {part} does not fit")]
+    Damaged {
+        /// Which part.
+        part: &'static str,
+    },
+}
+
+/// What the index says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Meta {
+    pub(super) config: SparseConfig,
+    pub(super) library: String,
+    pub(super) skills: usize,
+    pub(super) terms: usize,
+    pub(super) postings: usize,
+}
+
+/// A skill that has a term, and what the term counts in it.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Posting {
+    pub(super) skill: u32,
+    pub(super) weight: f32,
+}
+
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Header {
+    magic: [u8; 8],
+    version: u32,
+    byte_order: u32,
+    length: u64,
+    sections_checksum: u64,
+}
+
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Section {
+    offset: u64,
+    length: u64,
+    checksum: u64,
+}
+
+/// The parts of the file, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Meta,
+    /// Three strings a skill: id, name, start of the description.
+    StringOffsets,
+    Strings,
+    TermSlots,
+    TermOffsets,
+    Terms,
+    DocumentFrequency,
+    Idf,
+    /// Where each term's postings start, and the end of the last.
+    PostingStarts,
+    /// Checksums of the postings' blocks.
+    BlockChecksums,
+    Postings,
+}
+
+const PARTS: [(Part, &str); 11] = [
+    (Part::Meta, "description"),
+    (Part::StringOffsets, "table of names"),
+    (Part::Strings, "names"),
+    (Part::TermSlots, "table of terms"),
+    (Part::TermOffsets, "term offsets"),
+    (Part::Terms, "terms"),
+    (Part::DocumentFrequency, "document frequencies"),
+    (Part::Idf, "term weights"),
+    (Part::PostingStarts, "table of postings"),
+    (Part::BlockChecksums, "block checksums"),
+    (Part::Postings, "postings"),
+];
+
+/// The bytes, in memory or in a mapped file.
+#[derive(Debug)]
+pub(super) enum Storage {
+    /// Words of eight bytes, for the alignment.
+    Owned(Vec<u64>),
+    Mapped(memmap2::Mmap),
+}
+
+impl Storage {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Storage::Owned(words) => bytemuck::cast_slice(words),
+            Storage::Mapped(map) => map,
+        }
+    }
+}
+
+/// Lays out a file whose sections have these sizes, and lets `fill` write into each.
+pub(super) struct Draft {
+    words: Vec<u64>,
+    sections: [Section; PARTS.len()],
+}
+
+impl Draft {
+    pub(super) fn new(sizes: [(Part, usize); PARTS.len()]) -> Self {
+        let mut at = size_of::<Header>() + size_of::<Section>() * PARTS.len();
+        let sections = sizes.map(|(_, length)| {
+            at = at.next_multiple_of(ALIGNMENT);
+            let section = Section { offset: at as u64, length: length as u64, checksum: 0 };
+            at += length;
+            section
+        });
+        Self { words: vec![0; at.div_ceil(8)], sections }
+    }
+
+    /// The bytes of a part, as elements of its type.
+    pub(super) fn part<T: Pod>(&mut self, part: Part) -> &mut [T] {
+        let range = range(&self.sections[part as usize]);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
+        bytemuck::cast_slice_mut(&mut bytes[range])
+    }
+
+    pub(super) fn fill<T: Pod>(&mut self, part: Part, values: impl IntoIterator<Item = T>) {
+        let slots = self.part::<T>(part);
+        let mut filled = 0;
+        for (slot, value) in slots.iter_mut().zip(values) {
+            *slot = value;
+            filled += 1;
+        }
+        assert_eq!(filled, slots.len(), "{part:?} was given fewer values than announced");
+    }
+
+    /// Writes checksums and header.
+    pub(super) fn finish(mut self) -> Storage {
+        use rayon::prelude::*;
+        let postings: &[u8] = self.part(Part::Postings);
+        let blocks: Vec<u64> = postings.par_chunks(BLOCK).map(xxh3_64).collect();
+        self.fill(Part::BlockChecksums, blocks);
+        let mut sections = self.sections;
+        for (section, (part, _)) in sections.iter_mut().zip(PARTS) {
+            // The postings are covered by their blocks.
+            section.checksum =
+                if part == Part::Postings { 0 } else { xxh3_64(self.part::<u8>(part)) };
+        }
+        let header = Header {
+            magic: MAGIC,
+            version: FORMAT_VERSION,
+            byte_order: BYTE_ORDER,
+            length: self.words.len() as u64 * 8,
+            sections_checksum: xxh3_64(bytemuck::cast_slice(&sections)),
+        };
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
+        let (head, rest) = bytes.split_at_mut(size_of::<Header>());
+        head.copy_from_slice(bytemuck::bytes_of(&header));
+        rest[..size_of_val(&sections)].copy_from_slice(bytemuck::cast_slice(&sections));
+        Storage::Owned(self.words)
+    }
+}
+
+/// How many checksum blocks so many bytes of postings have.
+pub(super) fn block_count(bytes: usize) -> usize {
+    bytes.div_ceil(BLOCK)
+}
+
+/// Where everything is in the bytes, and which blocks are known to be sound.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) meta: Meta,
+    sections: [Section; PARTS.len()],
+    sound: Vec<AtomicU64>,
+}
+
+impl Layout {
+    pub(super) fn of(storage: &Storage) -> Result<Self, IndexError> {
+        let bytes = storage.bytes();
+        let head = bytes.get(..size_of::<Header>()).ok_or(IndexError::NotAnIndex)?;
+        let header: Header = bytemuck::pod_read_unaligned(head);
+        if header.magic != MAGIC {
+            return Err(IndexError::NotAnIndex);
+        }
+        if header.version != FORMAT_VERSION || header.byte_order != BYTE_ORDER {
+            return Err(IndexError::OtherFormat { found: header.version });
+        }
+        if header.length != bytes.len() as u64 {
+            return Err(IndexError::Length { expected: header.length, actual: bytes.len() as u64 });
+        }
+        let damaged = |part| IndexError::Damaged { part };
+        let table = size_of::<Header>()..size_of::<Header>() + size_of::<Section>() * PARTS.len();
+        let table = bytes.get(table).ok_or(damaged("section table"))?;
+        if xxh3_64(table) != header.sections_checksum {
+            return Err(damaged("section table"));
+        }
+        let sections: [Section; PARTS.len()] = bytemuck::pod_read_unaligned(table);
+        let fits = |s: &Section| s.offset.checked_add(s.length).is_some_and(|e| e <= header.length);
+        if !sections.iter().all(fits) {
+            return Err(damaged("section table"));
+        }
+        let meta: Meta = serde_json::from_slice(&bytes[range(&sections[Part::Meta as usize])])
+            .map_err(|_| damaged("description"))?;
+        let blocks = block_count(sections[Part::Postings as usize].length as usize);
+        let sound = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { meta, sections, sound })
+    }
+
+    pub(super) fn verify_all_but_postings(&self, storage: &Storage) -> Result<(), IndexError> {
+        for (part, name) in PARTS {
+            let section = &self.sections[part as usize];
+            if part != Part::Postings
+                && xxh3_64(&storage.bytes()[range(section)]) != section.checksum
+            {
+                return Err(IndexError::Damaged { part: name });
+            }
+        }
+        Ok(())
+    }
+
+    /// The postings of a term, after a check of the blocks they lie in.
+    pub(super) fn postings<'a>(
+        &self,
+        storage: &'a Storage,
+        term: u32,
+    ) -> Result<&'a [Posting], IndexError> {
+        let starts = self.part::<u64>(storage, Part::PostingStarts);
+        let (start, end) = (starts[term as usize] as usize, starts[term as usize + 1] as usize);
+        let postings = self.part::<Posting>(storage, Part::Postings);
+        if matches!(storage, Storage::Mapped(_)) && start < end {
+            let size = size_of::<Posting>();
+            self.verify_blocks(storage, start * size..end * size)?;
+        }
+        Ok(&postings[start..end])
+    }
+
+    fn verify_blocks(&self, storage: &Storage, bytes: Range<usize>) -> Result<(), IndexError> {
+        let all = self.part::<u8>(storage, Part::Postings);
+        let checksums = self.part::<u64>(storage, Part::BlockChecksums);
+        for block in bytes.start / BLOCK..=(bytes.end - 1) / BLOCK {
+            let (word, bit) = (&self.sound[block / 64], 1_u64 << (block % 64));
+            // Two threads may both do the check; both come to the same answer.
+            if word.load(Ordering::Relaxed) & bit != 0 {
+                continue;
+            }
+            let block_bytes = &all[block * BLOCK..((block + 1) * BLOCK).min(all.len())];
+            if xxh3_64(block_bytes) != checksums[block] {
+                return Err(IndexError::Damaged { part: "postings" });
+            }
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    pub(super) fn find_term(&self, storage: &Storage, term: &str) -> Option<u32> {
+        let slots = self.part::<u32>(storage, Part::TermSlots);
+        vocabulary::find(slots, term, |number| self.term(storage, number))
+    }
+
+    pub(super) fn term<'a>(&self, storage: &'a Storage, number: u32) -> &'a str {
+        self.slice(storage, Part::TermOffsets, Part::Terms, number as usize)
+    }
+
+    pub(super) fn string<'a>(&self, storage: &'a Storage, number: usize) -> &'a str {
+        self.slice(storage, Part::StringOffsets, Part::Strings, number)
+    }
+
+    pub(super) fn idf<'a>(&self, storage: &'a Storage) -> &'a [f32] {
+        self.part(storage, Part::Idf)
+    }
+
+    pub(super) fn document_frequency<'a>(&self, storage: &'a Storage) -> &'a [u32] {
+        self.part(storage, Part::DocumentFrequency)
+    }
+
+    fn slice<'a>(&self, storage: &'a Storage, offsets: Part, text: Part, n: usize) -> &'a str {
+        let offsets = self.part::<u32>(storage, offsets);
+        let bytes = &self.part::<u8>(storage, text)[offsets[n] as usize..offsets[n + 1] as usize];
+        // The part's checksum has been compared, and only whole strings are ever written.
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    fn part<'a, T: Pod>(&self, storage: &'a Storage, part: Part) -> &'a [T] {
+        bytemuck::cast_slice(&storage.bytes()[range(&self.sections[part as usize])])
+    }
+}
+
+fn range(section: &Section) -> Range<usize> {
+    section.offset as usize..(section.offset + section.length) as usize
+}

@@ -1,0 +1,109 @@
+//! How much does a term count, in a skill and in a request?
+//!
+//! Both models follow the benchmark's reference toolkit, so that figures can be compared.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The weighting of a sparse index.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SparseModel {
+    /// Okapi BM25 with the idf cut at zero; a request's term counts once.
+    Bm25(Bm25),
+    /// Cosine of TF-IDF vectors with idf = ln(N / (1 + df)), which may be negative.
+    Tfidf,
+}
+
+/// The two parameters of BM25.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bm25 {
+    /// How slowly repetition saturates.
+    pub k1: f64,
+    /// How much length counts, from 0 (not at all) to 1.
+    pub b: f64,
+}
+
+impl Bm25 {
+    /// Checks the parameters.
+    pub fn new(k1: f64, b: f64) -> Result<Self, String> {
+        if !(k1.is_finite() && k1 >= 0.0) {
+            return Err(format!("k1 is {k1}: it must be a number of at least 0"));
+        }
+        if !(0.0..=1.0).contains(&b) {
+            return Err(format!("b is {b}: it must lie between 0 and 1"));
+        }
+        Ok(Self { k1, b })
+    }
+}
+
+impl Default for Bm25 {
+    fn default() -> Self {
+        Self { k1: 1.5, b: 0.75 }
+    }
+}
+
+impl Default for SparseModel {
+    fn default() -> Self {
+        SparseModel::Bm25(Bm25::default())
+    }
+}
+
+impl fmt::Display for SparseModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SparseModel::Bm25(Bm25 { k1, b }) => write!(f, "bm25 (k1 {k1}, b {b})"),
+            SparseModel::Tfidf => f.write_str("tfidf"),
+        }
+    }
+}
+
+impl SparseModel {
+    /// Inverse document frequency of a term that `df` of `n` skills have.
+    pub(super) fn idf(self, n: usize, df: u32) -> f64 {
+        let (n, df) = (n as f64, f64::from(df));
+        match self {
+            // Below zero for terms of more than half the skills: those say nothing.
+            SparseModel::Bm25(_) => ((n - df + 0.5) / (df + 0.5)).ln().max(0.0),
+            SparseModel::Tfidf => (n / (1.0 + df)).ln(),
+        }
+    }
+
+    /// Weight of a term that occurs `tf` times in a skill of `length` terms, before any
+    /// normalisation of the whole skill.
+    pub(super) fn weight(self, idf: f64, tf: u32, length: u32, mean_length: f64) -> f64 {
+        let (tf, length) = (f64::from(tf), f64::from(length));
+        match self {
+            SparseModel::Bm25(Bm25 { k1, b }) => {
+                idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length / mean_length))
+            }
+            SparseModel::Tfidf => tf / length * idf,
+        }
+    }
+
+    /// Are a skill's weights scaled to length one?
+    pub(super) fn normalises(self) -> bool {
+        matches!(self, SparseModel::Tfidf)
+    }
+
+    /// Weights of a request, given the numbers of its known terms, sorted, with repetitions.
+    pub(super) fn query_weights(self, known: &[u32], idf: &[f32]) -> Vec<(u32, f32)> {
+        let groups = known.chunk_by(|a, b| a == b);
+        match self {
+            SparseModel::Bm25(_) => groups.map(|group| (group[0], 1.0)).collect(),
+            SparseModel::Tfidf => {
+                let total = known.len() as f64;
+                let weights: Vec<(u32, f64)> = groups
+                    .map(|group| {
+                        let idf = f64::from(idf[group[0] as usize]);
+                        (group[0], group.len() as f64 / total * idf)
+                    })
+                    .collect();
+                let norm = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
+                let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
+                weights.into_iter().map(|(term, w)| (term, (w * scale) as f32)).collect()
+            }
+        }
+    }
+}

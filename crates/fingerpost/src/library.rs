@@ -1,0 +1,252 @@
+//! Which skills were we given?
+//!
+//! A library is loaded from one or more roots: a tree of SKILL.md folders, a file of records
+//! (JSON Lines or a JSON array, plain, .gz or .zst) or a BEIR folder. Loading never fails for a
+//! broken skill: what cannot be read becomes a diagnostic and the rest loads. Skills are kept in
+//! the order of their ids, whatever the order of the disk.
+
+mod discover;
+mod document;
+mod records;
+mod source;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use discover::{Surroundings, discover};
+pub use source::{read_unpacked, stamp};
+
+use crate::diagnostic::{Diagnostic, Severity, Warned};
+use crate::skill::{Invocation, Skill, SkillIdx};
+
+/// A place to load skills from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// A folder or a file.
+    pub path: PathBuf,
+    /// How the files below it are laid out.
+    pub layout: Layout,
+    /// Put before each id, as agents do for skills of plugins (`plugin:skill`).
+    pub prefix: Option<String>,
+    /// Found by [`discover`]: then two skills of one name are one skill to the agent, and the
+    /// nearer root wins.
+    pub discovered: bool,
+}
+
+impl Root {
+    /// A root as a user names it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), layout: Layout::Detect, prefix: None, discovered: false }
+    }
+}
+
+/// How the files of a root are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// By what is there: a file of records, a folder with `corpus.jsonl`, or a SKILL.md tree.
+    Detect,
+    /// Markdown files that are commands, as in `.claude/commands`.
+    Commands,
+}
+
+/// Which of the skills found belong to the library?
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoadOptions {
+    /// Keep skills that their authors reserve for explicit use.
+    pub include_manual: bool,
+}
+
+/// The skills we were given, in the order of their ids.
+#[derive(Debug, Default)]
+pub struct Library {
+    skills: Vec<Skill>,
+    withheld: Vec<Skill>,
+}
+
+/// Why nothing at all could be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A root named by the user is missing or unreadable.
+    #[error("cannot read library {}: {source}", path.display())]
+    Root {
+        /// The root as named.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Library {
+    /// Loads every root, in the order given: where two skills share an id, the earlier root wins.
+    pub fn load(roots: &[Root], options: LoadOptions) -> Result<Warned<Library>, LoadError> {
+        let mut found = Findings::default();
+        let mut skills = Vec::new();
+        for root in roots {
+            let at_root = |source| LoadError::Root { path: root.path.clone(), source };
+            let before = skills.len();
+            for (id, file) in source::files(root).map_err(at_root)?.sorted(&mut found) {
+                match id {
+                    source::FileKind::Records => {
+                        records::read(&file, &mut skills, &mut found).map_err(at_root)?;
+                    }
+                    source::FileKind::Documents(documents) => {
+                        tree::read(root, documents, &mut skills, &mut found);
+                    }
+                }
+            }
+            if skills.len() == before {
+                let finding = Diagnostic::warning("no-skills", &root.path, "no skill found here")
+                    .hint("a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder");
+                found.push(finding);
+            }
+            for skill in &mut skills[before..] {
+                if let Some(prefix) = &root.prefix {
+                    skill.id = crate::skill::SkillId::new(format!("{prefix}:{}", skill.id));
+                }
+            }
+        }
+        let by_name = roots.iter().any(|root| root.discovered);
+        let skills = resolve(skills, by_name, &mut found);
+        let (skills, withheld) = skills.into_iter().partition(|skill: &Skill| {
+            options.include_manual || skill.invocation == Invocation::Automatic
+        });
+        let mut library = Library { skills, withheld };
+        library.skills.shrink_to_fit();
+        Ok(Warned { value: library, diagnostics: found.into_sorted() })
+    }
+
+    /// A library of skills made in memory; the same rule for equal ids as [`Library::load`].
+    pub fn from_skills(skills: Vec<Skill>) -> Warned<Library> {
+        let mut found = Findings::default();
+        let skills = resolve(skills, false, &mut found);
+        Warned { value: Library { skills, withheld: Vec::new() }, diagnostics: found.into_sorted() }
+    }
+
+    /// The skills, in the order of their ids: row `i` is [`SkillIdx`] `i`.
+    pub fn skills(&self) -> &[Skill] {
+        &self.skills
+    }
+
+    /// Skills found but kept out, because their authors reserve them for explicit use.
+    pub fn withheld(&self) -> &[Skill] {
+        &self.withheld
+    }
+
+    /// The skill of that id; or, if no id matches, of that name when only one has it.
+    pub fn find(&self, id_or_name: &str) -> Option<SkillIdx> {
+        if let Ok(row) = self.skills.binary_search_by(|skill| skill.id.as_str().cmp(id_or_name)) {
+            return Some(SkillIdx(row as u32));
+        }
+        let mut named = self.skills.iter().enumerate().filter(|(_, s)| s.name == id_or_name);
+        match (named.next(), named.next()) {
+            (Some((row, _)), None) => Some(SkillIdx(row as u32)),
+            _ => None,
+        }
+    }
+
+    /// Digest of every id and document: two libraries that share it are the same library.
+    pub fn digest(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        for skill in &self.skills {
+            hasher.update(&(skill.id.as_str().len() as u64).to_le_bytes());
+            hasher.update(skill.id.as_str().as_bytes());
+            hasher.update(skill.digest().as_bytes());
+        }
+        hasher.finalize()
+    }
+}
+
+/// Sorts by id and drops every skill that another one hides, saying which.
+fn resolve(skills: Vec<Skill>, by_name: bool, found: &mut Findings) -> Vec<Skill> {
+    // Roots come in the order of their precedence, so the first of an id is the one to keep.
+    let mut kept: BTreeMap<String, Skill> = BTreeMap::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for skill in skills {
+        let hidden_by = kept.get(skill.id.as_str()).or_else(|| {
+            if by_name { names.get(&skill.name).and_then(|id| kept.get(id)) } else { None }
+        });
+        if let Some(winner) = hidden_by {
+            found.push(shadowed(&skill, winner));
+            continue;
+        }
+        if let Some(other) = names.get(&skill.name) {
+            let mut finding = Diagnostic::warning(
+                "duplicate-name",
+                &skill.origin.file,
+                format!("skill '{}' has the name '{}' of skill '{other}'", skill.id, skill.name),
+            )
+            .skill(skill.id.as_str())
+            .hint("give each skill a name of its own: agents and people ask for skills by name");
+            finding.line = skill.origin.line;
+            found.push(finding);
+        } else {
+            names.insert(skill.name.clone(), skill.id.as_str().to_owned());
+        }
+        kept.insert(skill.id.as_str().to_owned(), skill);
+    }
+    kept.into_values().collect()
+}
+
+fn shadowed(skill: &Skill, winner: &Skill) -> Diagnostic {
+    let same = skill.digest() == winner.digest();
+    let (rule, what) = if skill.id == winner.id && skill.origin.file == winner.origin.file {
+        ("duplicate-id", "repeats the id of")
+    } else {
+        ("shadowed", "is hidden by")
+    };
+    let copy = if same { ", an identical copy" } else { "" };
+    let message = format!("skill '{}' {what} {}{copy}", skill.id, winner.origin);
+    let mut finding = Diagnostic::new_shadow(same, rule, &skill.origin.file, message)
+        .skill(skill.id.as_str())
+        .hint("rename or remove one of the two; the one named here is used");
+    finding.line = skill.origin.line;
+    finding
+}
+
+impl Diagnostic {
+    /// Losing an identical copy loses nothing.
+    fn new_shadow(same: bool, rule: &'static str, file: &Path, message: String) -> Self {
+        let build = if same { Diagnostic::note } else { Diagnostic::error };
+        build(rule, file, message)
+    }
+}
+
+/// How many findings of one rule are kept: a file with a million broken lines is told in a
+/// thousand, and counted.
+const KEPT_PER_RULE: usize = 1000;
+
+/// Findings collected while loading.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    kept: Vec<Diagnostic>,
+    per_rule: BTreeMap<(&'static str, Severity), usize>,
+}
+
+impl Findings {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        let count = self.per_rule.entry((diagnostic.rule, diagnostic.severity)).or_default();
+        *count += 1;
+        if *count <= KEPT_PER_RULE {
+            self.kept.push(diagnostic);
+        }
+    }
+
+    fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.kept.sort();
+        for ((rule, severity), count) in self.per_rule {
+            if count > KEPT_PER_RULE {
+                let last = self.kept.iter().rfind(|found| found.rule == rule);
+                let file = last.map_or(PathBuf::new(), |found| found.file.clone());
+                let more = count - KEPT_PER_RULE;
+                let mut finding =
+                    Diagnostic::note(rule, &file, format!("and {more} more findings of this rule"))
+                        .hint("mend the ones listed, then load again");
+                finding.severity = severity;
+                self.kept.push(finding);
+            }
+        }
+        self.kept
+    }
+}

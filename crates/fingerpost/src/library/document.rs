@@ -1,0 +1,277 @@
+//! Turns the text of one SKILL.md into a skill, by the Agent Skills specification, leniently.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::diagnostic::Diagnostic;
+use crate::front_matter::{self, FrontMatter};
+use crate::skill::{Fields, Invocation, Origin, Skill, SkillId};
+
+const MAX_NAME_CHARS: usize = 64;
+const MAX_DESCRIPTION_CHARS: usize = 1024;
+const MAX_COMPATIBILITY_CHARS: usize = 500;
+
+/// Fields of the specification, then those Claude Code reads besides.
+const KNOWN_FIELDS: [&str; 18] = [
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "disable-model-invocation",
+    "when_to_use",
+    "argument-hint",
+    "arguments",
+    "user-invocable",
+    "disallowed-tools",
+    "model",
+    "effort",
+    "context",
+    "agent",
+    "background",
+    "hooks",
+    "paths",
+    "shell",
+];
+
+/// Where a document was found.
+pub(super) struct Place {
+    pub(super) id: String,
+    /// The folder whose name the skill must bear; none for a command file.
+    pub(super) folder: Option<String>,
+    pub(super) file: PathBuf,
+}
+
+/// Reads one document. Without a description no agent can choose the skill, so it is left out.
+pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>) -> Option<Skill> {
+    let first = diagnostics.len();
+    let Place { id, folder, file } = place;
+    let text = decode(bytes, &file, diagnostics);
+    if text.trim().is_empty() {
+        let finding = Diagnostic::error("empty-file", &file, "the file is empty")
+            .skill(&id)
+            .hint("write front matter with name and description, or remove the folder");
+        diagnostics.push(finding);
+        return None;
+    }
+    let split = front_matter::split(&text);
+    if split.unclosed {
+        let finding = Diagnostic::warning(
+            "unclosed-front-matter",
+            &file,
+            "no '---' line closes the front matter",
+        )
+        .line(1)
+        .hint("put '---' on a line of its own after the last field");
+        diagnostics.push(finding);
+    }
+    let matter = match split.head {
+        Some(head) => front_matter::parse(head),
+        None => FrontMatter::default(),
+    };
+    if let Some((reason, line)) = &matter.broken {
+        let finding = Diagnostic::warning(
+            "broken-yaml",
+            &file,
+            format!("the front matter is not valid YAML ({reason}) and was read line by line"),
+        )
+        // The opening '---' is line 1 of the file and no line of the head.
+        .line(line + 1)
+        .hint("quote the value, as in  description: \"Use when: ...\"");
+        diagnostics.push(finding);
+    }
+    let content = split.content.trim();
+    let is_command = folder.is_none();
+    let fallback_name = folder.unwrap_or_else(|| id.rsplit('/').next().unwrap_or(&id).to_owned());
+    let name = matter.name.clone().unwrap_or_else(|| fallback_name.clone());
+    // A command may do without front matter: its first line of text says what it is for.
+    let description = match &matter.description {
+        Some(description) => Some(description.clone()),
+        None if is_command => first_sentence(content),
+        None => None,
+    };
+    let Some(description) = description else {
+        let why = if split.head.is_some() {
+            "no description in the front matter"
+        } else {
+            "no front matter"
+        };
+        let finding = Diagnostic::error("no-description", &file, why)
+            .line(1)
+            .skill(&id)
+            .hint("add  description: what the skill does and when to use it  between two '---' lines at the top");
+        diagnostics.push(finding);
+        return None;
+    };
+    let skill = Skill {
+        id: SkillId::new(id),
+        name,
+        description,
+        content: content.to_owned(),
+        invocation: invocation(&matter.fields),
+        fields: matter.fields,
+        origin: Origin { file, line: None },
+    };
+    if !is_command {
+        check_limits(&skill, matter.name.is_none(), &fallback_name, diagnostics);
+    }
+    for diagnostic in &mut diagnostics[first..] {
+        diagnostic.skill.get_or_insert_with(|| skill.id.as_str().to_owned());
+    }
+    Some(skill)
+}
+
+/// UTF-8 with `\n` line ends: a BOM, carriage returns and stray bytes are mended and reported.
+fn decode<'a>(
+    bytes: &'a [u8],
+    file: &std::path::Path,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Cow<'a, str> {
+    let bytes = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+        Some(rest) => {
+            let finding = Diagnostic::note("byte-order-mark", file, "starts with a byte order mark")
+                .line(1)
+                .hint("save the file as UTF-8 without one: strict readers do not see the front matter behind it");
+            diagnostics.push(finding);
+            rest
+        }
+        None => bytes,
+    };
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(error) => {
+            let line = 1 + memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64;
+            let finding = Diagnostic::warning("not-utf8", file, "holds bytes that are not UTF-8")
+                .line(line)
+                .hint("save the file as UTF-8; each stray byte was read as U+FFFD");
+            diagnostics.push(finding);
+            String::from_utf8_lossy(bytes)
+        }
+    };
+    if text.contains("\r\n") {
+        let finding =
+            Diagnostic::note("carriage-returns", file, "has Windows line ends").line(1).hint(
+                "they were read as plain line ends; save with LF to keep digests equal everywhere",
+            );
+        diagnostics.push(finding);
+        return Cow::Owned(text.replace("\r\n", "\n"));
+    }
+    text
+}
+
+fn first_sentence(content: &str) -> Option<String> {
+    let line =
+        content.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|l| !l.is_empty())?;
+    Some(line.chars().take(MAX_DESCRIPTION_CHARS).collect())
+}
+
+fn invocation(fields: &Fields) -> Invocation {
+    let is_true = |value: &Value| match value {
+        Value::Bool(flag) => *flag,
+        Value::String(text) => text.eq_ignore_ascii_case("true"),
+        _ => false,
+    };
+    let disabled = fields.get("disable-model-invocation").is_some_and(is_true);
+    let internal =
+        fields.get("metadata").and_then(|metadata| metadata.get("internal")).is_some_and(is_true);
+    if disabled || internal { Invocation::Manual } else { Invocation::Automatic }
+}
+
+/// The specification's limits: all of them are warnings, none loses the skill.
+fn check_limits(skill: &Skill, unnamed: bool, folder: &str, diagnostics: &mut Vec<Diagnostic>) {
+    let file = &skill.origin.file;
+    let mut warn = |rule, message: String, hint: &str| {
+        diagnostics.push(Diagnostic::warning(rule, file, message).hint(hint));
+    };
+    if unnamed {
+        warn(
+            "no-name",
+            format!("no name in the front matter; the folder's name '{folder}' is used"),
+            "add  name:  to the front matter",
+        );
+    } else if skill.name != folder {
+        warn(
+            "name-not-folder",
+            format!("the name '{}' is not the folder's name '{folder}'", skill.name),
+            "rename one of them: agents that follow the specification expect both to be equal",
+        );
+    }
+    if !is_valid_name(&skill.name) {
+        warn(
+            "name-form",
+            format!(
+                "the name '{}' is not 1 to {MAX_NAME_CHARS} lower-case letters, digits and single hyphens",
+                skill.name
+            ),
+            "rename the skill and its folder",
+        );
+    } else if skill.name.starts_with("claude-") || skill.name.starts_with("anthropic-") {
+        warn(
+            "reserved-name",
+            format!("names like '{}' are reserved by Anthropic", skill.name),
+            "choose another prefix",
+        );
+    }
+    let length = skill.description.chars().count();
+    if length > MAX_DESCRIPTION_CHARS {
+        warn(
+            "long-description",
+            format!(
+                "the description has {length} characters, the limit is {MAX_DESCRIPTION_CHARS}"
+            ),
+            "shorten it: agents cut or drop what is longer",
+        );
+    }
+    if skill.description.contains(['<', '>']) {
+        warn(
+            "angle-brackets",
+            "the description holds '<' or '>'".into(),
+            "some validators reject the skill: write the words instead",
+        );
+    }
+    if let Some(compatibility) = skill.fields.get("compatibility") {
+        match compatibility.as_str() {
+            Some(text) if text.chars().count() <= MAX_COMPATIBILITY_CHARS => {}
+            _ => warn(
+                "compatibility-form",
+                format!(
+                    "compatibility is not a text of at most {MAX_COMPATIBILITY_CHARS} characters"
+                ),
+                "shorten it",
+            ),
+        }
+    }
+    let strings_only = |value: &Value| {
+        value.as_object().is_some_and(|map| {
+            map.values().all(|v| v.is_string() || v.is_boolean() || v.is_number())
+        })
+    };
+    if skill.fields.get("metadata").is_some_and(|metadata| !strings_only(metadata)) {
+        warn(
+            "metadata-form",
+            "metadata is not a map from text to text".into(),
+            "write one  key: value  per line below metadata",
+        );
+    }
+    let unknown: Vec<&str> =
+        skill.fields.keys().map(String::as_str).filter(|key| !KNOWN_FIELDS.contains(key)).collect();
+    if !unknown.is_empty() {
+        let finding = Diagnostic::note(
+            "unknown-field",
+            file,
+            format!("fields no agent we know reads: {}", unknown.join(", ")),
+        )
+        .hint("put your own data below  metadata:");
+        diagnostics.push(finding);
+    }
+}
+
+/// The specification's prose says a-z; its reference reader accepts any lower-case letter.
+fn is_valid_name(name: &str) -> bool {
+    (1..=MAX_NAME_CHARS).contains(&name.chars().count())
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--")
+        && name.chars().all(|c| c == '-' || (c.is_alphanumeric() && !c.is_uppercase()))
+}

@@ -1,0 +1,216 @@
+//! How does text become terms?
+//!
+//! `Reference` is the tokenizer of the benchmark's own toolkit, to the letter: lower-case, then
+//! maximal runs of word characters (letters, numbers, underscore). It takes a whole Chinese
+//! sentence for one word. `Auto` is the same for text with spaces between words; runs of scripts
+//! written without them (Chinese, Japanese, Thai, ...) become overlapping pairs of characters,
+//! and combining marks belong to their word, as in Hindi.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
+use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+use serde::{Deserialize, Serialize};
+
+/// The rule by which text becomes terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tokenizer {
+    /// Words where words are spaced, character pairs where they are not.
+    #[default]
+    Auto,
+    /// The reference toolkit's rule, for parity.
+    Reference,
+}
+
+impl fmt::Display for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tokenizer::Auto => "auto",
+            Tokenizer::Reference => "reference",
+        })
+    }
+}
+
+impl FromStr for Tokenizer {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "auto" => Ok(Tokenizer::Auto),
+            "reference" => Ok(Tokenizer::Reference),
+            _ => Err(format!("'{name}' is no tokenizer: use auto or reference")),
+        }
+    }
+}
+
+/// Calls `each` with every term of `text`, in order.
+pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str)) {
+    let text = text.to_lowercase();
+    let classes = Classes::new(tokenizer);
+    let mut word: Option<Range<usize>> = None;
+    // The previous characters of a run of an unspaced script: start of the last one, run length.
+    let mut run: Option<(Range<usize>, usize)> = None;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let (class, length) = if bytes[at].is_ascii() {
+            (classes.ascii(bytes[at]), 1)
+        } else {
+            let c = text[at..].chars().next().expect("a character starts here");
+            (classes.of(c), c.len_utf8())
+        };
+        let here = at..at + length;
+        at += length;
+        match class {
+            Class::Word => {
+                end_run(&text, &mut run, &mut each);
+                match &mut word {
+                    Some(word) => word.end = here.end,
+                    None => word = Some(here),
+                }
+            }
+            Class::Unspaced => {
+                end_word(&text, &mut word, &mut each);
+                run = match run.take() {
+                    Some((last, length)) => {
+                        each(&text[last.start..here.end]);
+                        Some((here, length + 1))
+                    }
+                    None => Some((here, 1)),
+                };
+            }
+            // A mark extends whatever stands before it.
+            Class::Mark => match (&mut word, &mut run) {
+                (Some(word), _) => word.end = here.end,
+                (None, Some((last, _))) => last.end = here.end,
+                (None, None) => word = Some(here),
+            },
+            Class::Separator => {
+                end_word(&text, &mut word, &mut each);
+                end_run(&text, &mut run, &mut each);
+            }
+        }
+    }
+    end_word(&text, &mut word, &mut each);
+    end_run(&text, &mut run, &mut each);
+}
+
+/// All terms of `text`, in order.
+pub fn terms(text: &str, tokenizer: Tokenizer) -> Vec<String> {
+    let mut terms = Vec::new();
+    for_each_term(text, tokenizer, |term| terms.push(term.to_owned()));
+    terms
+}
+
+fn end_word(text: &str, word: &mut Option<Range<usize>>, each: &mut impl FnMut(&str)) {
+    if let Some(word) = word.take() {
+        each(&text[word]);
+    }
+}
+
+/// A run of one character had no pair to stand in; it is a term by itself.
+fn end_run(text: &str, run: &mut Option<(Range<usize>, usize)>, each: &mut impl FnMut(&str)) {
+    if let Some((last, 1)) = run.take() {
+        each(&text[last]);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Word,
+    Unspaced,
+    Mark,
+    Separator,
+}
+
+struct Classes {
+    tokenizer: Tokenizer,
+    category: CodePointMapDataBorrowed<'static, GeneralCategory>,
+    script: CodePointMapDataBorrowed<'static, Script>,
+}
+
+impl Classes {
+    fn new(tokenizer: Tokenizer) -> Self {
+        Self {
+            tokenizer,
+            category: CodePointMapData::<GeneralCategory>::new(),
+            script: CodePointMapData::<Script>::new(),
+        }
+    }
+
+    fn ascii(&self, byte: u8) -> Class {
+        if byte.is_ascii_alphanumeric() || byte == b'_' { Class::Word } else { Class::Separator }
+    }
+
+    fn of(&self, c: char) -> Class {
+        let category = self.category.get(c);
+        let is_word = GeneralCategoryGroup::Letter.contains(category)
+            || GeneralCategoryGroup::Number.contains(category);
+        match self.tokenizer {
+            Tokenizer::Reference if is_word => Class::Word,
+            Tokenizer::Reference => Class::Separator,
+            Tokenizer::Auto if is_word && self.is_unspaced(c) => Class::Unspaced,
+            Tokenizer::Auto if is_word => Class::Word,
+            Tokenizer::Auto if GeneralCategoryGroup::Mark.contains(category) => Class::Mark,
+            Tokenizer::Auto => Class::Separator,
+        }
+    }
+
+    fn is_unspaced(&self, c: char) -> bool {
+        matches!(
+            self.script.get(c),
+            Script::Han
+                | Script::Hiragana
+                | Script::Katakana
+                | Script::Bopomofo
+                | Script::Thai
+                | Script::Lao
+                | Script::Khmer
+                | Script::Myanmar
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(tokenizer: Tokenizer, text: &str, expect: Expect) {
+        expect.assert_eq(&terms(text, tokenizer).join(" | "));
+    }
+
+    #[test]
+    fn reference_takes_word_runs() {
+        let check = |text, expect| check(Tokenizer::Reference, text, expect);
+        check(
+            "QTc = QT/sqrt(RR), read_sql_query!",
+            expect!["qtc | qt | sqrt | rr | read_sql_query"],
+        );
+        check("naïve Ⅷ ½ x² Straße İ", expect!["naïve | ⅷ | ½ | x² | straße | i"]);
+        check("年终奖怎么计税?", expect!["年终奖怎么计税"]);
+        check("ΟΔΥΣΣΕΥΣ οδός", expect!["οδυσσευς | οδός"]);
+        check("हिन्दी", expect!["ह | न | द"]);
+        check("", expect![""]);
+    }
+
+    #[test]
+    fn auto_pairs_characters_of_unspaced_scripts() {
+        let check = |text, expect| check(Tokenizer::Auto, text, expect);
+        check("年终奖怎么计税?", expect!["年终 | 终奖 | 奖怎 | 怎么 | 么计 | 计税"]);
+        check("把PDF合并成1个文件", expect!["把 | pdf | 合并 | 并成 | 1 | 个文 | 文件"]);
+        check("カタカナ。ひ", expect!["カタ | タカ | カナ | ひ"]);
+        check("plain words stay", expect!["plain | words | stay"]);
+        check("हिन्दी भाषा", expect!["हिन्दी | भाषा"]);
+    }
+
+    #[test]
+    fn both_agree_on_spaced_text() {
+        let text = "Bazett's formula: QTc = QT / √RR — für 60 bpm, снова, ٣";
+        assert_eq!(terms(text, Tokenizer::Auto), terms(text, Tokenizer::Reference));
+    }
+}

@@ -1,0 +1,7 @@
+//! Integration tests: one binary, one module a subject.
+
+mod atlas;
+mod data;
+mod library;
+mod measures;
+mod parity;

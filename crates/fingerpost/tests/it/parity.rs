@@ -1,0 +1,146 @@
+//! Do our rankings equal those of the reference implementations?
+
+use std::collections::BTreeMap;
+
+use fingerpost::eval::{self, Measure, Query, Run, Scored};
+use fingerpost::index::{Bm25, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
+use fingerpost::skill::SkillIdx;
+use fingerpost::text::Tokenizer;
+use fingerpost::view::View;
+
+use crate::data;
+
+const DEPTH: usize = 50;
+
+fn reference_config(model: SparseModel) -> SparseConfig {
+    SparseConfig { model, tokenizer: Tokenizer::Reference, view: View::Raw }
+}
+
+fn search_all(index: &SparseIndex, queries: &[Query]) -> Run {
+    let mut scratch = Scratch::default();
+    let mut run = Run::default();
+    for query in queries {
+        let hits = index.search(&query.text, DEPTH, Zeros::Kept, &mut scratch).unwrap();
+        let scored = |hit: &fingerpost::index::Hit| Scored {
+            skill: index.id(hit.skill).to_owned(),
+            score: f64::from(hit.score),
+        };
+        run.insert(&query.id, hits.iter().map(scored).collect());
+    }
+    run
+}
+
+/// R@10 of the benchmark's own toolkit on this library, in per cent.
+const REFERENCE_RECALL: [(&str, f64, f64); 6] = [
+    ("theoremqa", 58.77, 54.75),
+    ("logicbench", 66.18, 68.42),
+    ("toolqa", 61.19, 65.59),
+    ("medcalcbench", 58.91, 66.55),
+    ("champ", 11.10, 23.69),
+    ("bigcodebench", 31.63, 51.49),
+];
+
+#[test]
+fn sra_rankings_equal_the_reference_runs() {
+    let Some(folder) = data::folder("sra") else { return };
+    let library = Library::load(&[Root::new(&folder)], LoadOptions::default()).unwrap();
+    // Its only findings are names that several skills share.
+    assert!(library.diagnostics.iter().all(|found| found.rule == "duplicate-name"));
+    let library = library.value;
+    assert_eq!(library.skills().len(), 16_417);
+    let text = |name: &str| read_unpacked(&folder.join(name)).unwrap();
+    let queries = eval::read_queries(&text("queries.jsonl.zst"), "queries", "dataset").unwrap();
+    let qrels = eval::read_qrels(&text("qrels.tsv"), "qrels").unwrap();
+    let recall: Measure = "R@10".parse().unwrap();
+
+    let models = [("bm25", SparseModel::Bm25(Bm25::default())), ("tfidf", SparseModel::Tfidf)];
+    for (at, (name, model)) in models.into_iter().enumerate() {
+        let index = SparseIndex::build(&library, &reference_config(model));
+        let ours = search_all(&index, &queries);
+        let file = format!("reference/{name}.run.zst");
+        let theirs = eval::read_run(&text(&file), &file).unwrap();
+        assert_eq!(ours.len(), theirs.len());
+        for query in &queries {
+            same_ranking(&query.id, ours.get(&query.id).unwrap(), theirs.get(&query.id).unwrap());
+        }
+        let figures = eval::evaluate(&ours, &qrels, Some(&queries), &[recall]);
+        for (dataset, bm25, tfidf) in REFERENCE_RECALL {
+            let expected = [bm25, tfidf][at];
+            let got = figures.datasets[dataset].means["R@10"].as_f64().unwrap() * 100.0;
+            assert!((got - expected).abs() <= 0.01, "{name} {dataset}: {got} and not {expected}");
+        }
+    }
+}
+
+/// Same scores, and the same skills except between equal scores, where the reference's order is
+/// arbitrary: also at the cut, where it may have kept another skill of the last score.
+fn same_ranking(query: &str, ours: &[Scored], theirs: &[Scored]) {
+    assert_eq!(ours.len(), theirs.len(), "{query}");
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-4 * a.abs().max(b.abs()) + 1e-6;
+    let scores: BTreeMap<&str, f64> =
+        ours.iter().map(|hit| (hit.skill.as_str(), hit.score)).collect();
+    let last = ours.last().map_or(0.0, |hit| hit.score);
+    for (rank, (a, b)) in ours.iter().zip(theirs).enumerate() {
+        assert!(close(a.score, b.score), "{query}: rank {rank}: {a:?} and {b:?}");
+        match scores.get(b.skill.as_str()) {
+            Some(&score) => assert!(close(score, b.score), "{query}: {b:?} scores {score} here"),
+            None => assert!(close(b.score, last), "{query}: {b:?} is missing here"),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    documents: BTreeMap<String, String>,
+    queries: Vec<GoldenQuery>,
+}
+
+#[derive(serde::Deserialize)]
+struct GoldenQuery {
+    text: String,
+    bm25: Vec<(String, f64)>,
+    tfidf: Vec<(String, f64)>,
+}
+
+#[test]
+fn the_index_does_not_depend_on_the_number_of_threads() {
+    let library = Library::load(&[Root::new(data::example_library())], LoadOptions::default());
+    let library = library.unwrap().value;
+    let build = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| SparseIndex::build(&library, &SparseConfig::default()).bytes().to_vec())
+    };
+    assert_eq!(build(1), build(4));
+}
+
+#[test]
+fn an_explanation_adds_up_to_the_score() {
+    let library = Library::load(&[Root::new(data::example_library())], LoadOptions::default());
+    let library = library.unwrap().value;
+    let query = "corrected QT by the Bazett square root, heart rate 72";
+    for model in [SparseModel::default(), SparseModel::Tfidf] {
+        let config = SparseConfig { model, ..SparseConfig::default() };
+        let index = SparseIndex::build(&library, &config);
+        for hit in index.search(query, 5, Zeros::Dropped, &mut Scratch::default()).unwrap() {
+            let why = index.explain(query, hit.skill).unwrap();
+            assert!((why.score - hit.score).abs() <= 1e-5 * hit.score);
+            let shares: f32 = why.terms.iter().map(|term| term.share).sum();
+            assert!((shares - 1.0).abs() < 1e-4, "{shares}");
+            assert!(why.terms.is_sorted_by(|a, b| a.contribution >= b.contribution));
+        }
+    }
+}
+
+#[test]
+fn zero_scores_come_only_when_asked_for() {
+    let library = Library::load(&[Root::new(data::example_library())], LoadOptions::default());
+    let index = SparseIndex::build(&library.unwrap().value, &SparseConfig::default());
+    let mut scratch = Scratch::default();
+    let nonsense = "xyzzyplugh";
+    assert_eq!(index.search(nonsense, 10, Zeros::Dropped, &mut scratch).unwrap(), []);
+    let padded = index.search(nonsense, 3, Zeros::Kept, &mut scratch).unwrap();
+    let rows: Vec<SkillIdx> = padded.iter().map(|hit| hit.skill).collect();
+    assert_eq!(rows, [0, 1, 2].map(SkillIdx));
+    assert!(padded.iter().all(|hit| hit.score == 0.0));
+}
