@@ -53,7 +53,7 @@ def read_jsonl(path: Path, limit: int | None) -> list[dict[str, str]]:
     else:
         data = path.read_bytes()
     # A binary stream splits at \n only; str.splitlines would also cut at U+2028 and the like.
-    rows = []
+    rows: list[dict[str, str]] = []
     for line in io.BytesIO(data):
         if limit is not None and len(rows) >= limit:
             break
@@ -88,9 +88,10 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def median_of(repeats: int, work: Callable[[], T]) -> tuple[float, T, list[float]]:
-    seconds = []
-    for _ in range(repeats):
-        result = None  # free the last result first, so that two never share the memory
+    spent, result = timed(work)
+    seconds = [spent]
+    for _ in range(repeats - 1):
+        del result  # so that two results never share the memory
         spent, result = timed(work)
         seconds.append(spent)
     return statistics.median(seconds), result, seconds

@@ -40,6 +40,7 @@ import random
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import ir_measures
 import pytrec_eval
@@ -51,8 +52,7 @@ Values = dict[str, dict[str, float]]  # query -> measure -> value
 SEED = 20240611
 CASES = 40
 MEASURES = (
-    "R@1 R@3 R@10 nDCG@3 nDCG@10 nDCG@50 RR@3 RR@10 RR "
-    "P@1 P@3 P@10 Success@1 Success@3 Success@10 AP AP@10"
+    "R@1 R@3 R@10 nDCG@3 nDCG@10 nDCG@50 RR@3 RR@10 RR P@1 P@3 P@10 Success@1 Success@3 Success@10 AP AP@10"
 ).split()
 PARSED = [ir_measures.parse_measure(name) for name in MEASURES]
 
@@ -117,7 +117,7 @@ def direct(grades: dict[str, int], order: list[str], name: str) -> float:
 
 def providers() -> dict[str, str]:
     """Which provider ir_measures really dispatches each measure to."""
-    evaluator = ir_measures.evaluator(PARSED, {"q": {"d": 1}})
+    evaluator: Any = ir_measures.evaluator(PARSED, {"q": {"d": 1}})
     return {
         name: next(
             type(e).__module__.rsplit(".", 1)[-1].removesuffix("_provider")
@@ -222,7 +222,7 @@ def main() -> None:
     check_facts()
     rng = random.Random(SEED)
     by_provider = providers()
-    cases = []
+    cases: list[dict[str, dict[str, Any]]] = []
     for number in range(CASES):
         qrels, run = make_case(rng, long=number % 20 == 19)
         trec, ours = block(qrels, run, True), block(qrels, run, False)

@@ -224,7 +224,7 @@ def main() -> None:
 
     docs = read_library(args.library)
     corpus = Corpus(docs)
-    models = {"bm25": Bm25(corpus), "tfidf": TfIdf(corpus)}
+    models: dict[str, Bm25 | TfIdf] = {"bm25": Bm25(corpus), "tfidf": TfIdf(corpus)}
     queries = []
     for query_id, text in read_queries(args.library, args.every):
         known = corpus.known(text)
@@ -257,7 +257,8 @@ def main() -> None:
     lines.append('"sha256":{\n' + ",\n".join(digests) + "\n}")
     lines.append('"queries":[\n' + ",\n".join(map(dump, queries)) + "\n]")
     args.out.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
-    print(f"{args.out}: {len(docs)} documents, {len(queries)} queries, {args.out.stat().st_size} bytes", file=sys.stderr)
+    size = args.out.stat().st_size
+    print(f"{args.out}: {len(docs)} documents, {len(queries)} queries, {size} bytes", file=sys.stderr)
 
 
 if __name__ == "__main__":

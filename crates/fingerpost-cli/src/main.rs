@@ -1,1 +1,40 @@
-fn main() {}
+//! The `fingerpost` command: one file a verb, each converting arguments, calling the library and
+//! printing what it answers.
+
+mod args;
+mod doctor;
+mod eval;
+mod output;
+mod search;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Verb};
+use crate::output::Exit;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.global.color.write_global();
+    if let Some(threads) = arguments.global.threads {
+        // The only way this fails is a pool that exists already, and none does yet.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
+    }
+    let done = match &arguments.verb {
+        Verb::Search(search) => search::run(search, &arguments.global),
+        Verb::Eval(eval) => eval::run(eval, &arguments.global),
+        Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) => output::report(&error),
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}

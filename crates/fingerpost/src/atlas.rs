@@ -27,16 +27,6 @@ pub enum AtlasError {
     /// The library could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A file of the atlas could not be read or written.
-    #[error("cannot {action} {}: {source}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// An index file turned out damaged while it was in use.
     #[error("{} {source}; delete it and run the command again to rebuild it", path.display())]
     Index {
@@ -63,8 +53,8 @@ pub enum Provenance {
 pub struct Opened {
     /// The index.
     pub index: SparseIndex,
-    /// Its file.
-    pub file: PathBuf,
+    /// Its file; `None` if it could not be written and lives in memory only.
+    pub file: Option<PathBuf>,
     /// How it came to hand.
     pub provenance: Provenance,
 }
@@ -128,22 +118,28 @@ impl Atlas {
                     diagnostics.push(finding);
                 }
                 let index = SparseIndex::build(&library, config);
-                self.write(&file, index.bytes())?;
                 let provenance = refused.map_or(Provenance::Built, Provenance::Rebuilt);
+                // A library in a folder we may not write to can still be searched.
+                let written = self.write(&file, index.bytes());
+                let file = written.map(|()| file).map_err(|finding| diagnostics.push(*finding)).ok();
                 Opened { index, file, provenance }
             }
         };
-        if let Some(stamp) = stamp {
+        if let Some(stamp) = stamp
+            && opened.file.is_some()
+        {
             let remembered = Remembered { stamp, library: digest, findings: diagnostics.len() };
             let json = serde_json::to_vec_pretty(&remembered).expect("plain data");
-            self.write(&self.path.join("library.json"), &json)?;
+            if let Err(finding) = self.write(&self.path.join("library.json"), &json) {
+                diagnostics.push(*finding);
+            }
         }
         Ok(Warned { value: opened, diagnostics })
     }
 
     /// Names the file in an error met while searching it.
     pub fn damaged(opened: &Opened, source: IndexError) -> AtlasError {
-        AtlasError::Index { path: opened.file.clone(), source }
+        AtlasError::Index { path: opened.file.clone().unwrap_or_default(), source }
     }
 
     /// How many findings the last loading had, if the library is remembered.
@@ -188,11 +184,15 @@ impl Atlas {
         let map = unsafe { memmap2::Mmap::map(&file) };
         let map = map.map_err(|error| format!("cannot be mapped: {error}"))?;
         let index = SparseIndex::open(map).map_err(|error| error.to_string())?;
-        Ok(Some(Opened { index, file: path.to_path_buf(), provenance: Provenance::Opened }))
+        Ok(Some(Opened {
+            index,
+            file: Some(path.to_path_buf()),
+            provenance: Provenance::Opened,
+        }))
     }
 
     /// Writes beside the target, flushes to the disk, renames.
-    fn write(&self, target: &Path, bytes: &[u8]) -> Result<(), AtlasError> {
+    fn write(&self, target: &Path, bytes: &[u8]) -> Result<(), Box<Diagnostic>> {
         let folder = target.parent().unwrap_or(&self.path);
         let process = std::process::id();
         let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -201,10 +201,13 @@ impl Atlas {
             .and_then(|()| File::create(&temporary))
             .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&temporary, target));
-        written.map_err(|source| {
+        written.map_err(|error| {
             // What could not be finished is of no use to anyone.
             let _ = fs::remove_file(&temporary);
-            AtlasError::File { action: "write", path: target.to_path_buf(), source }
+            let message = format!("cannot be written: {error}");
+            let finding = Diagnostic::warning("atlas-not-written", target, message)
+                .hint("the work is done again next time; name a folder for it with --atlas");
+            Box::new(finding)
         })
     }
 }

@@ -69,6 +69,15 @@ impl fmt::Display for Measure {
 }
 
 impl Measure {
+    /// How deep it looks, where it stops somewhere.
+    pub fn cutoff(&self) -> Option<usize> {
+        let cutoff = match *self {
+            Measure::Recall(k) | Measure::Precision(k) | Measure::Success(k) => Some(k),
+            Measure::Ndcg(k) | Measure::ReciprocalRank(k) | Measure::AveragePrecision(k) => k,
+        };
+        cutoff.map(NonZeroUsize::get)
+    }
+
     /// Scores one query: the grades of the skills returned, best first, and all grades known.
     pub fn score(self, ranking: &[i32], grades: &BTreeMap<String, i32>) -> f64 {
         let relevant = grades.values().filter(|&&grade| grade > 0).count();

@@ -1,0 +1,214 @@
+//! What can be typed.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fingerpost::eval::Measure;
+use fingerpost::index::{Bm25, SparseConfig, SparseModel};
+use fingerpost::text::Tokenizer;
+use fingerpost::view::View;
+
+/// Tell look-alike skills apart: search and measure a library of agent skills.
+#[derive(Debug, Parser)]
+#[command(name = "fingerpost", version, about, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Where the compiled library is kept [default: .fingerpost in the library's folder].
+    #[arg(long, global = true, value_name = "DIR", env = "FINGERPOST_ATLAS")]
+    pub(crate) atlas: Option<PathBuf>,
+    /// Print one JSON object on standard output; talk stays on standard error.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print results and errors only.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// When to use color.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// Seed of everything that is drawn at random.
+    #[arg(long, global = true, value_name = "N", default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// Threads to use [default: all cores].
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    pub(crate) fn write_global(self) {
+        let choice = match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Rank the skills of a library for a request.
+    Search(Search),
+    /// Measure a retriever on judged queries, or compare runs.
+    Eval(Eval),
+    /// Say what was loaded, from where, and what is wrong with it.
+    Doctor(Doctor),
+}
+
+/// Which skills.
+#[derive(Debug, Args)]
+pub(crate) struct LibraryArgs {
+    /// A folder of SKILL.md folders, a .json or .jsonl file (also .gz, .zst) or a BEIR folder; may
+    /// be given several times [default: where the agents on this machine look].
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) library: Vec<PathBuf>,
+    /// Keep skills that their authors reserve for explicit use.
+    #[arg(long)]
+    pub(crate) include_manual: bool,
+}
+
+/// Which ranking.
+#[derive(Debug, Args)]
+pub(crate) struct RetrieverArgs {
+    /// How skills are scored.
+    #[arg(long, default_value = "bm25")]
+    pub(crate) retriever: Retriever,
+    /// The text of a skill that is searched.
+    #[arg(long, default_value_t = View::Raw)]
+    pub(crate) view: View,
+    /// How text becomes terms: auto, or reference for parity with the benchmark's toolkit.
+    #[arg(long, default_value_t = Tokenizer::Auto)]
+    pub(crate) tokenizer: Tokenizer,
+    /// BM25: how slowly repetition saturates.
+    #[arg(long, default_value_t = 1.5, value_name = "X")]
+    pub(crate) k1: f64,
+    /// BM25: how much length counts, 0 to 1.
+    #[arg(long, default_value_t = 0.75, value_name = "X")]
+    pub(crate) b: f64,
+}
+
+impl RetrieverArgs {
+    pub(crate) fn config(&self) -> anyhow::Result<SparseConfig> {
+        let model = match self.retriever {
+            Retriever::Bm25 => SparseModel::Bm25(
+                Bm25::new(self.k1, self.b).map_err(crate::output::UsageError::new)?,
+            ),
+            Retriever::Tfidf => SparseModel::Tfidf,
+        };
+        Ok(SparseConfig { model, tokenizer: self.tokenizer, view: self.view })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Retriever {
+    Bm25,
+    Tfidf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// What the user wants, in their words.
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// How many hits.
+    #[arg(short, default_value_t = 10, value_name = "N")]
+    pub(crate) k: usize,
+    #[command(flatten)]
+    pub(crate) retriever: RetrieverArgs,
+    /// Show which terms gave which share of each score.
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Also list skills that share no term with the request, with score 0.
+    #[arg(long)]
+    pub(crate) zero_scores: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Eval {
+    #[command(subcommand)]
+    pub(crate) verb: Option<EvalVerb>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Queries: JSON Lines with id and text, or id<tab>text [default: queries.jsonl in the library].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Judgements: TREC, BEIR or query<tab>skill<tab>grade [default: qrels.tsv in the library].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) retriever: RetrieverArgs,
+    /// Measure this run instead of searching: TREC, SR-Agents JSON or JSON Lines.
+    #[arg(long, value_name = "FILE", conflicts_with = "library")]
+    pub(crate) run: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+    /// Hits per query [default: 100, or the largest cutoff if that is more].
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// Keep the run: .jsonl for JSON Lines, .json for SR-Agents, anything else for TREC.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run_out: Option<PathBuf>,
+}
+
+/// What to measure, and over which groups.
+#[derive(Debug, Args)]
+pub(crate) struct Judging {
+    /// R@k, nDCG@k, RR@k (the mean is the MRR), P@k, Success@k or AP; may be given several times.
+    #[arg(long = "measure", value_name = "M", default_values = ["R@10", "nDCG@10", "RR@10", "Success@1"])]
+    pub(crate) measures: Vec<Measure>,
+    /// The field of a query that names its data set.
+    #[arg(long, value_name = "FIELD", default_value = "dataset")]
+    pub(crate) group_by: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EvalVerb {
+    /// Test whether runs differ from the first one by more than chance.
+    Compare(Compare),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The run to compare with.
+    pub(crate) baseline: PathBuf,
+    /// The runs to compare.
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Judgements.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels: PathBuf,
+    /// Queries: says which ones count, and their data sets [default: those of the judgements].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+    /// Samples of the randomisation test and of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) resamples: usize,
+    /// Coverage of the bootstrap interval.
+    #[arg(long, value_name = "X", default_value_t = 0.95)]
+    pub(crate) confidence: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+}

@@ -1,0 +1,266 @@
+//! `fingerpost eval`: measures a retriever or a run, and compares runs.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use fingerpost::atlas::{Atlas, Opened};
+use fingerpost::eval::{
+    Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, Scored, compare,
+    evaluate, read_qrels, read_queries, read_run, write_run_jsonl, write_run_sr_agents,
+    write_run_trec,
+};
+use fingerpost::index::{Scratch, Zeros};
+use rayon::prelude::*;
+
+use crate::args::{Compare, Eval, EvalVerb, Global};
+use crate::output::{self, Exit, FAINT, UsageError, plural};
+use crate::source;
+
+pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
+    if let Some(EvalVerb::Compare(compare)) = &eval.verb {
+        return run_compare(compare, global);
+    }
+    let qrels_file = named_or_beside(eval.qrels.as_ref(), eval, "qrels.tsv", "--qrels")?;
+    let qrels = qrels(&qrels_file)?;
+    let (run, queries) = match &eval.run {
+        Some(file) => {
+            let queries = eval.queries.as_deref();
+            let queries = queries.map(|file| queries_of(file, &eval.judging.group_by)).transpose()?;
+            (run_file(file)?, queries)
+        }
+        None => {
+            let file = named_or_beside(eval.queries.as_ref(), eval, "queries.jsonl", "--queries")?;
+            let queries = queries_of(&file, &eval.judging.group_by)?;
+            let opened = source::index(&eval.library, global, &eval.retriever.config()?)?;
+            (search_all(&opened, &queries, depth(eval))?, Some(queries))
+        }
+    };
+    let evaluation = evaluate(&run, &qrels, queries.as_deref(), &eval.judging.measures);
+    if evaluation.queries + evaluation.none.queries == 0 {
+        return Err(UsageError::new("there are no queries to judge: do the ids of queries and judgements agree?").into());
+    }
+    if let Some(file) = &eval.run_out {
+        write_run(file, &run, &qrels, &evaluation, &tag(eval))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if global.json {
+        output::print_json(&evaluation)?;
+    } else {
+        print_evaluation(&evaluation, &eval.judging.measures)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The file named, or the one that lies in the library's folder.
+fn named_or_beside(
+    named: Option<&PathBuf>,
+    eval: &Eval,
+    default: &str,
+    flag: &str,
+) -> anyhow::Result<PathBuf> {
+    if let Some(file) = named {
+        return Ok(file.clone());
+    }
+    if let [library] = &eval.library.library[..] {
+        let beside = library.join(default);
+        if beside.is_file() {
+            return Ok(beside);
+        }
+    }
+    Err(UsageError::new(format!("name the file with {flag}: the library has no {default}")).into())
+}
+
+/// Deep enough for every cutoff, and for measures that have none.
+fn depth(eval: &Eval) -> usize {
+    let largest = eval.judging.measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0);
+    eval.depth.unwrap_or_else(|| largest.max(100))
+}
+
+fn tag(eval: &Eval) -> String {
+    let retriever = &eval.retriever;
+    let name = format!("{:?}", retriever.retriever).to_lowercase();
+    format!("{name}-{}-{}", retriever.view, retriever.tokenizer)
+}
+
+fn search_all(opened: &Opened, queries: &[Query], depth: usize) -> anyhow::Result<Run> {
+    let index = &opened.index;
+    let found = queries
+        .par_iter()
+        .map_init(Scratch::default, |scratch, query| {
+            let hits = index.search(&query.text, depth, Zeros::Dropped, scratch)?;
+            let scored = hits.iter().map(|hit| Scored {
+                skill: index.id(hit.skill).to_owned(),
+                score: f64::from(hit.score),
+            });
+            Ok(scored.collect())
+        })
+        .collect::<Result<Vec<Vec<Scored>>, _>>()
+        .map_err(|error| Atlas::damaged(opened, error))?;
+    let mut run = Run::default();
+    for (query, hits) in queries.iter().zip(found) {
+        run.insert(query.id.as_str(), hits);
+    }
+    Ok(run)
+}
+
+fn queries_of(file: &Path, group_by: &str) -> anyhow::Result<Vec<Query>> {
+    Ok(read_queries(&source::text(file)?, &file.display().to_string(), group_by)?)
+}
+
+fn qrels(file: &Path) -> anyhow::Result<Qrels> {
+    Ok(read_qrels(&source::text(file)?, &file.display().to_string())?)
+}
+
+fn run_file(file: &Path) -> anyhow::Result<Run> {
+    Ok(read_run(&source::text(file)?, &file.display().to_string())?)
+}
+
+fn write_run(
+    file: &Path,
+    run: &Run,
+    qrels: &Qrels,
+    evaluation: &Evaluation,
+    tag: &str,
+) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("jsonl") => write_run_jsonl(run, &mut out)?,
+        Some("json") => write_run_sr_agents(run, qrels, evaluation, tag, &mut out)?,
+        _ => write_run_trec(run, tag, &mut out)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn print_evaluation(evaluation: &Evaluation, measures: &[Measure]) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let names: Vec<String> = measures.iter().map(Measure::to_string).collect();
+    let mut table = table(["data set", "queries"].into_iter().chain(names.iter().map(String::as_str)));
+    let row = |name: &str, queries: usize, figures: &Figures| {
+        let values = figures.values().map(|value| percent(value.as_f64().unwrap_or(0.0)));
+        [name.to_owned(), queries.to_string()].into_iter().chain(values).collect::<Vec<_>>()
+    };
+    for (name, dataset) in &evaluation.datasets {
+        table.add_row(row(name, dataset.queries, &dataset.means));
+    }
+    if evaluation.datasets.len() > 1 {
+        table.add_row(row("mean of data sets", evaluation.queries, &evaluation.macro_mean));
+        table.add_row(row("mean of queries", evaluation.queries, &evaluation.micro_mean));
+    }
+    writeln!(out, "{table}")?;
+    if evaluation.missing > 0 {
+        let missing = plural(evaluation.missing, "query").replace("querys", "queries");
+        writeln!(out, "{missing} missing from the run, scored 0")?;
+    }
+    let none = &evaluation.none;
+    if none.queries > 0 {
+        let share = |value: Option<f64>| value.map_or("–".into(), percent);
+        writeln!(
+            out,
+            "{} that no skill fits: none-precision {}, none-recall {} {FAINT}(no hit for {}){FAINT:#}",
+            plural(none.queries, "request"),
+            share(none.precision),
+            share(none.recall),
+            plural(none.answered_none, "request"),
+        )?;
+    }
+    Ok(())
+}
+
+fn run_compare(args: &Compare, global: &Global) -> anyhow::Result<Exit> {
+    if !(0.0 < args.confidence && args.confidence < 1.0) {
+        return Err(UsageError::new("--confidence must lie between 0 and 1").into());
+    }
+    let qrels = qrels(&args.qrels)?;
+    let queries = args.queries.as_deref();
+    let queries = queries.map(|file| queries_of(file, &args.judging.group_by)).transpose()?;
+    let baseline = run_file(&args.baseline)?;
+    let systems = args
+        .runs
+        .iter()
+        .map(|file| Ok((file.display().to_string(), run_file(file)?)))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let config = ComparisonConfig {
+        measures: args.judging.measures.clone(),
+        resamples: args.resamples,
+        confidence: args.confidence,
+        seed: global.seed,
+    };
+    let comparisons = compare(&baseline, &systems, &qrels, queries.as_deref(), &config);
+    if global.json {
+        let json = serde_json::json!({
+            "baseline": args.baseline.display().to_string(),
+            "resamples": args.resamples,
+            "seed": global.seed,
+            "comparisons": comparisons,
+        });
+        output::print_json(&json)?;
+    } else {
+        print_comparisons(args, &comparisons)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn print_comparisons(args: &Compare, comparisons: &[Comparison]) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let interval = format!("{} % interval", args.confidence * 100.0);
+    for comparison in comparisons {
+        writeln!(out, "{} against {}", comparison.system, args.baseline.display())?;
+        let mut table = table([
+            "measure", "baseline", "system", "difference", interval.as_str(), "win/loss/tie", "p", "p Holm", "p t",
+        ]);
+        for test in &comparison.measures {
+            let [low, high] = test.interval;
+            table.add_row([
+                test.measure.clone(),
+                percent(test.baseline),
+                percent(test.system),
+                format!("{:+.2}", test.difference * 100.0),
+                format!("{:+.2} … {:+.2}", low * 100.0, high * 100.0),
+                format!("{}/{}/{}", test.wins, test.losses, test.ties),
+                p_value(test.p_randomization),
+                p_value(test.p_holm),
+                test.p_t.map_or("–".into(), p_value),
+            ]);
+        }
+        writeln!(out, "{table}")?;
+        let hits = &comparison.hits;
+        writeln!(
+            out,
+            "first places: {} of the baseline, {} of them kept, {} new, net {:+}\n",
+            hits.baseline,
+            hits.preserved.map_or("–".into(), |share| format!("{} %", percent(share))),
+            hits.new,
+            hits.net,
+        )?;
+    }
+    writeln!(
+        out,
+        "{FAINT}p: paired randomisation test, two-sided, {} samples, of the mean over data sets; Holm over all tests above; t: paired, over queries{FAINT:#}",
+        args.resamples
+    )?;
+    Ok(())
+}
+
+fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Figures are printed as in the literature: 47.96 for 0.4796.
+fn percent(value: f64) -> String {
+    format!("{:.2}", value * 100.0)
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
+}

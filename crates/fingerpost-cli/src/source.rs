@@ -1,0 +1,76 @@
+//! Which library is meant, and its index.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context;
+use fingerpost::atlas::{Atlas, Opened, Provenance};
+use fingerpost::diagnostic::Warned;
+use fingerpost::index::SparseConfig;
+use fingerpost::library::{LoadOptions, Root, Surroundings, discover, read_unpacked};
+
+use crate::args::{Global, LibraryArgs};
+use crate::output::{self, UsageError, plural};
+
+/// The roots named, or those the agents on this machine would read.
+pub(crate) fn roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
+    if !args.library.is_empty() {
+        return Ok(args.library.iter().map(Root::new).collect());
+    }
+    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let roots = discover(&Surroundings::of_process(here));
+    if roots.is_empty() {
+        let message = "no skills found where agents look (.claude/skills, .agents/skills, ...); name a library with --library";
+        return Err(UsageError::new(message).into());
+    }
+    Ok(roots)
+}
+
+pub(crate) fn options(args: &LibraryArgs) -> LoadOptions {
+    LoadOptions { include_manual: args.include_manual }
+}
+
+/// The atlas asked for; by default that of the only library named, else one in this folder.
+fn atlas(args: &LibraryArgs, global: &Global) -> Atlas {
+    let path = match (&global.atlas, &args.library[..]) {
+        (Some(path), _) => path.clone(),
+        (None, [library]) => Atlas::default_path(library),
+        (None, _) => PathBuf::from(".fingerpost"),
+    };
+    Atlas::at(path)
+}
+
+/// Opens or builds the index, saying what was done.
+pub(crate) fn index(
+    args: &LibraryArgs,
+    global: &Global,
+    config: &SparseConfig,
+) -> anyhow::Result<Opened> {
+    let roots = roots(args)?;
+    let atlas = atlas(args, global);
+    let start = Instant::now();
+    let spinner = output::spinner(global, "reading and indexing the library".into());
+    let opened = atlas.sparse_index(&roots, options(args), config);
+    spinner.finish_and_clear();
+    let Warned { value: opened, diagnostics } = opened?;
+    let how = match &opened.provenance {
+        Provenance::Opened => return Ok(opened),
+        Provenance::Built => String::new(),
+        Provenance::Rebuilt(reason) => format!(" again: the old index {reason}"),
+    };
+    let line = format!(
+        "Indexed {}{how} ({config}) in {:.2} s; kept in {}",
+        plural(opened.index.len(), "skill"),
+        start.elapsed().as_secs_f64(),
+        opened.file.as_deref().map_or("memory only".into(), |file| file.display().to_string()),
+    );
+    output::say(global, &line);
+    output::summarise(global, &diagnostics);
+    Ok(opened)
+}
+
+/// A text file named by the user, unpacked; its name is part of any error.
+pub(crate) fn text(file: &Path) -> anyhow::Result<String> {
+    read_unpacked(file)
+        .map_err(|error| UsageError::new(format!("cannot read {}: {error}", file.display())).into())
+}
