@@ -34,6 +34,7 @@ of the raw run, and both are asserted to equal the direct formulas in `direct`.
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import random
@@ -218,9 +219,13 @@ def block(qrels: Qrels, run: Run, id_descending: bool) -> dict[str, list[float]]
 
 
 def main() -> None:
-    out = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seed", type=int, default=SEED)
+    args = parser.parse_args()
+    out: Path = args.out
     check_facts()
-    rng = random.Random(SEED)
+    rng = random.Random(args.seed)
     by_provider = providers()
     cases: list[dict[str, dict[str, Any]]] = []
     for number in range(CASES):
@@ -241,7 +246,7 @@ def main() -> None:
 
     head = {
         "made_by": "tools/golden/measures.py",
-        "seed": SEED,
+        "seed": args.seed,
         "versions": {p: version(p) for p in ("ir-measures", "pytrec-eval-terrier")},
         "notes": NOTES,
         "providers": by_provider,

@@ -26,7 +26,6 @@ last bits of a sum cannot decide the order. A reader should compare likewise.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import re
@@ -35,6 +34,7 @@ from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
+from blake3 import blake3
 import bm25s
 import numpy as np
 import yaml
@@ -253,8 +253,8 @@ def main() -> None:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
     lines = [f"{dump(key)}:{dump(value)}" for key, value in head.items()]
-    digests = [f"{dump(i)}:{dump(hashlib.sha256(text.encode()).hexdigest())}" for i, text in docs.items()]
-    lines.append('"sha256":{\n' + ",\n".join(digests) + "\n}")
+    digests = [f"{dump(i)}:{dump(blake3(text.encode()).hexdigest())}" for i, text in docs.items()]
+    lines.append('"digests":{\n' + ",\n".join(digests) + "\n}")
     lines.append('"queries":[\n' + ",\n".join(map(dump, queries)) + "\n]")
     args.out.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
     size = args.out.stat().st_size

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
-use fingerpost::index::{Bm25, SparseConfig, SparseModel};
+use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
 use fingerpost::text::Tokenizer;
 use fingerpost::view::View;
+
+use crate::output::UsageError;
 
 /// Tell look-alike skills apart: search and measure a library of agent skills.
 #[derive(Debug, Parser)]
@@ -65,7 +67,7 @@ pub(crate) enum Verb {
     /// Rank the skills of a library for a request.
     Search(Search),
     /// Measure a retriever on judged queries, or compare runs.
-    Eval(Eval),
+    Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
 }
@@ -91,9 +93,10 @@ pub(crate) struct RetrieverArgs {
     /// The text of a skill that is searched.
     #[arg(long, default_value_t = View::Raw)]
     pub(crate) view: View,
-    /// How text becomes terms: auto, or reference for parity with the benchmark's toolkit.
-    #[arg(long, default_value_t = Tokenizer::Auto)]
-    pub(crate) tokenizer: Tokenizer,
+    /// Score to the letter as the benchmark's own toolkit does: its tokenizer, which takes a
+    /// Chinese sentence for one word, and its idf.
+    #[arg(long)]
+    pub(crate) reference: bool,
     /// BM25: how slowly repetition saturates.
     #[arg(long, default_value_t = 1.5, value_name = "X")]
     pub(crate) k1: f64,
@@ -104,13 +107,17 @@ pub(crate) struct RetrieverArgs {
 
 impl RetrieverArgs {
     pub(crate) fn config(&self) -> anyhow::Result<SparseConfig> {
+        let (tokenizer, idf) = if self.reference {
+            (Tokenizer::Reference, Idf::Reference)
+        } else {
+            (Tokenizer::Auto, Idf::Auto)
+        };
+        let bm25 = || Bm25::new(self.k1, self.b, idf).map_err(UsageError::new);
         let model = match self.retriever {
-            Retriever::Bm25 => SparseModel::Bm25(
-                Bm25::new(self.k1, self.b).map_err(crate::output::UsageError::new)?,
-            ),
+            Retriever::Bm25 => SparseModel::Bm25(bm25()?),
             Retriever::Tfidf => SparseModel::Tfidf,
         };
-        Ok(SparseConfig { model, tokenizer: self.tokenizer, view: self.view })
+        Ok(SparseConfig { model, tokenizer, view: self.view })
     }
 }
 

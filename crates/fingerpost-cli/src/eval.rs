@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use fingerpost::atlas::{Atlas, Opened};
 use fingerpost::eval::{
     Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, Scored, compare,
@@ -82,7 +82,8 @@ fn depth(eval: &Eval) -> usize {
 fn tag(eval: &Eval) -> String {
     let retriever = &eval.retriever;
     let name = format!("{:?}", retriever.retriever).to_lowercase();
-    format!("{name}-{}-{}", retriever.view, retriever.tokenizer)
+    let mode = if retriever.reference { "-reference" } else { "" };
+    format!("{name}-{}{mode}", retriever.view)
 }
 
 fn search_all(opened: &Opened, queries: &[Query], depth: usize) -> anyhow::Result<Run> {
@@ -247,7 +248,8 @@ fn print_comparisons(args: &Compare, comparisons: &[Comparison]) -> anyhow::Resu
 
 fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    let rule = LineStyle::none().fill('─').junction('─');
+    table.load_style(TableStyle::new().header_separator(rule).bottom_border(rule));
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header);
     for column in table.column_iter_mut().skip(1) {

@@ -176,7 +176,14 @@ impl Atlas {
     fn open(&self, path: &Path) -> Result<Option<Opened>, String> {
         let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(format!("cannot be opened: {error}")),
         };
         // SAFETY: an index file is never changed after it got its name: it is written under

@@ -14,7 +14,7 @@ mod vocabulary;
 use std::fmt;
 
 pub use file::{FORMAT_VERSION, IndexError};
-pub use model::{Bm25, SparseModel};
+pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
 
 use self::file::{Layout, Posting, Storage};

@@ -3,8 +3,9 @@
 //! `Reference` is the tokenizer of the benchmark's own toolkit, to the letter: lower-case, then
 //! maximal runs of word characters (letters, numbers, underscore). It takes a whole Chinese
 //! sentence for one word. `Auto` is the same for text with spaces between words; runs of scripts
-//! written without them (Chinese, Japanese, Thai, ...) become overlapping pairs of characters,
-//! and combining marks belong to their word, as in Hindi.
+//! written without them (Chinese, Japanese, Thai, ...) become single characters and overlapping
+//! pairs, and combining marks belong to their word, as in Hindi. Pairs stand for words; the single
+//! characters beside them lift BM25's Recall@10 on Chinese tools (`ultratool-zh`) from 83.7 to 87.5.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokenizer {
-    /// Words where words are spaced, character pairs where they are not.
+    /// Words where words are spaced, characters and their pairs where they are not.
     #[default]
     Auto,
     /// The reference toolkit's rule, for parity.
@@ -51,8 +52,7 @@ pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str
     let text = text.to_lowercase();
     let classes = Classes::new(tokenizer);
     let mut word: Option<Range<usize>> = None;
-    // The previous characters of a run of an unspaced script: start of the last one, run length.
-    let mut run: Option<(Range<usize>, usize)> = None;
+    let mut run: Option<Run> = None;
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -74,18 +74,13 @@ pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str
             }
             Class::Unspaced => {
                 end_word(&text, &mut word, &mut each);
-                run = match run.take() {
-                    Some((last, length)) => {
-                        each(&text[last.start..here.end]);
-                        Some((here, length + 1))
-                    }
-                    None => Some((here, 1)),
-                };
+                let previous = end_run(&text, &mut run, &mut each);
+                run = Some(Run { previous, last: here });
             }
             // A mark extends whatever stands before it.
             Class::Mark => match (&mut word, &mut run) {
                 (Some(word), _) => word.end = here.end,
-                (None, Some((last, _))) => last.end = here.end,
+                (None, Some(run)) => run.last.end = here.end,
                 (None, None) => word = Some(here),
             },
             Class::Separator => {
@@ -105,17 +100,27 @@ pub fn terms(text: &str, tokenizer: Tokenizer) -> Vec<String> {
     terms
 }
 
+/// The last character of an unspaced script, which marks may still extend.
+struct Run {
+    /// Where the character before it starts, if they form a pair.
+    previous: Option<usize>,
+    last: Range<usize>,
+}
+
 fn end_word(text: &str, word: &mut Option<Range<usize>>, each: &mut impl FnMut(&str)) {
     if let Some(word) = word.take() {
         each(&text[word]);
     }
 }
 
-/// A run of one character had no pair to stand in; it is a term by itself.
-fn end_run(text: &str, run: &mut Option<(Range<usize>, usize)>, each: &mut impl FnMut(&str)) {
-    if let Some((last, 1)) = run.take() {
-        each(&text[last]);
+/// The character is complete: it and its pair are terms. Returns where it starts.
+fn end_run(text: &str, run: &mut Option<Run>, each: &mut impl FnMut(&str)) -> Option<usize> {
+    let Run { previous, last } = run.take()?;
+    each(&text[last.clone()]);
+    if let Some(previous) = previous {
+        each(&text[previous..last.end]);
     }
+    Some(last.start)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,11 +204,12 @@ mod tests {
     }
 
     #[test]
-    fn auto_pairs_characters_of_unspaced_scripts() {
+    fn auto_takes_characters_and_pairs_of_unspaced_scripts() {
         let check = |text, expect| check(Tokenizer::Auto, text, expect);
-        check("年终奖怎么计税?", expect!["年终 | 终奖 | 奖怎 | 怎么 | 么计 | 计税"]);
-        check("把PDF合并成1个文件", expect!["把 | pdf | 合并 | 并成 | 1 | 个文 | 文件"]);
-        check("カタカナ。ひ", expect!["カタ | タカ | カナ | ひ"]);
+        check("年终奖税?", expect!["年 | 终 | 年终 | 奖 | 终奖 | 税 | 奖税"]);
+        check("把PDF合并", expect!["把 | pdf | 合 | 并 | 合并"]);
+        check("カナ。ひ", expect!["カ | ナ | カナ | ひ"]);
+        check("ที่นี่", expect!["ที่ | นี่ | ที่นี่"]);
         check("plain words stay", expect!["plain | words | stay"]);
         check("हिन्दी भाषा", expect!["हिन्दी | भाषा"]);
     }

@@ -10,37 +10,64 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SparseModel {
-    /// Okapi BM25 with the idf cut at zero; a request's term counts once.
+    /// Okapi BM25; a request's term counts once.
     Bm25(Bm25),
     /// Cosine of TF-IDF vectors with idf = ln(N / (1 + df)), which may be negative.
     Tfidf,
 }
 
-/// The two parameters of BM25.
+/// The parameters of BM25.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bm25 {
     /// How slowly repetition saturates.
     pub k1: f64,
     /// How much length counts, from 0 (not at all) to 1.
     pub b: f64,
+    /// How much rarity counts.
+    pub idf: Idf,
+}
+
+/// Inverse document frequency of a term that `df` of `n` skills have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Idf {
+    /// As `Reference`, but with Lucene's ln(1 + (n - df + 0.5) / (df + 0.5)) in a library of fewer
+    /// than [`Idf::FEW`] skills, where the cut at half would leave next to nothing: of two skills'
+    /// terms, none.
+    #[default]
+    Auto,
+    /// The reference toolkit's max(0, ln((n - df + 0.5) / (df + 0.5))): terms that more than half
+    /// of the skills have count nothing, which does the work of a list of stop words and, measured
+    /// on real libraries, does it better than Lucene's.
+    Reference,
+}
+
+impl Idf {
+    /// Below this number of skills `Auto` cuts nothing.
+    pub const FEW: usize = 10;
+
+    fn of(self, n: usize, df: u32) -> f64 {
+        let odds = (n as f64 - f64::from(df) + 0.5) / (f64::from(df) + 0.5);
+        if self == Idf::Auto && n < Self::FEW { odds.ln_1p() } else { odds.ln().max(0.0) }
+    }
 }
 
 impl Bm25 {
     /// Checks the parameters.
-    pub fn new(k1: f64, b: f64) -> Result<Self, String> {
+    pub fn new(k1: f64, b: f64, idf: Idf) -> Result<Self, String> {
         if !(k1.is_finite() && k1 >= 0.0) {
             return Err(format!("k1 is {k1}: it must be a number of at least 0"));
         }
         if !(0.0..=1.0).contains(&b) {
             return Err(format!("b is {b}: it must lie between 0 and 1"));
         }
-        Ok(Self { k1, b })
+        Ok(Self { k1, b, idf })
     }
 }
 
 impl Default for Bm25 {
     fn default() -> Self {
-        Self { k1: 1.5, b: 0.75 }
+        Self { k1: 1.5, b: 0.75, idf: Idf::default() }
     }
 }
 
@@ -53,7 +80,7 @@ impl Default for SparseModel {
 impl fmt::Display for SparseModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SparseModel::Bm25(Bm25 { k1, b }) => write!(f, "bm25 (k1 {k1}, b {b})"),
+            SparseModel::Bm25(Bm25 { k1, b, .. }) => write!(f, "bm25 (k1 {k1}, b {b})"),
             SparseModel::Tfidf => f.write_str("tfidf"),
         }
     }
@@ -62,11 +89,9 @@ impl fmt::Display for SparseModel {
 impl SparseModel {
     /// Inverse document frequency of a term that `df` of `n` skills have.
     pub(super) fn idf(self, n: usize, df: u32) -> f64 {
-        let (n, df) = (n as f64, f64::from(df));
         match self {
-            // Below zero for terms of more than half the skills: those say nothing.
-            SparseModel::Bm25(_) => ((n - df + 0.5) / (df + 0.5)).ln().max(0.0),
-            SparseModel::Tfidf => (n / (1.0 + df)).ln(),
+            SparseModel::Bm25(Bm25 { idf, .. }) => idf.of(n, df),
+            SparseModel::Tfidf => (n as f64 / (1.0 + f64::from(df))).ln(),
         }
     }
 
@@ -75,7 +100,7 @@ impl SparseModel {
     pub(super) fn weight(self, idf: f64, tf: u32, length: u32, mean_length: f64) -> f64 {
         let (tf, length) = (f64::from(tf), f64::from(length));
         match self {
-            SparseModel::Bm25(Bm25 { k1, b }) => {
+            SparseModel::Bm25(Bm25 { k1, b, .. }) => {
                 idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length / mean_length))
             }
             SparseModel::Tfidf => tf / length * idf,

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fingerpost::eval::{self, Measure, Query, Run, Scored};
-use fingerpost::index::{Bm25, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{Bm25, Hit, Idf, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::skill::SkillIdx;
-use fingerpost::text::Tokenizer;
-use fingerpost::view::View;
+use fingerpost::text::{Tokenizer, terms};
+use fingerpost::view::{View, index_text};
 
 use crate::data;
 
@@ -17,12 +17,17 @@ fn reference_config(model: SparseModel) -> SparseConfig {
     SparseConfig { model, tokenizer: Tokenizer::Reference, view: View::Raw }
 }
 
+fn reference_models() -> [(&'static str, SparseModel); 2] {
+    let bm25 = Bm25::new(1.5, 0.75, Idf::Reference).unwrap();
+    [("bm25", SparseModel::Bm25(bm25)), ("tfidf", SparseModel::Tfidf)]
+}
+
 fn search_all(index: &SparseIndex, queries: &[Query]) -> Run {
     let mut scratch = Scratch::default();
     let mut run = Run::default();
     for query in queries {
         let hits = index.search(&query.text, DEPTH, Zeros::Kept, &mut scratch).unwrap();
-        let scored = |hit: &fingerpost::index::Hit| Scored {
+        let scored = |hit: &Hit| Scored {
             skill: index.id(hit.skill).to_owned(),
             score: f64::from(hit.score),
         };
@@ -54,8 +59,7 @@ fn sra_rankings_equal_the_reference_runs() {
     let qrels = eval::read_qrels(&text("qrels.tsv"), "qrels").unwrap();
     let recall: Measure = "R@10".parse().unwrap();
 
-    let models = [("bm25", SparseModel::Bm25(Bm25::default())), ("tfidf", SparseModel::Tfidf)];
-    for (at, (name, model)) in models.into_iter().enumerate() {
+    for (at, (name, model)) in reference_models().into_iter().enumerate() {
         let index = SparseIndex::build(&library, &reference_config(model));
         let ours = search_all(&index, &queries);
         let file = format!("reference/{name}.run.zst");
@@ -92,21 +96,59 @@ fn same_ranking(query: &str, ours: &[Scored], theirs: &[Scored]) {
 
 #[derive(serde::Deserialize)]
 struct Golden {
-    documents: BTreeMap<String, String>,
+    digests: BTreeMap<String, String>,
     queries: Vec<GoldenQuery>,
 }
 
 #[derive(serde::Deserialize)]
 struct GoldenQuery {
+    id: String,
     text: String,
+    tokens: Vec<String>,
     bm25: Vec<(String, f64)>,
     tfidf: Vec<(String, f64)>,
 }
 
+/// `tools/golden/sparse.py` asked bm25s and gensim about our own example library.
+#[test]
+fn example_rankings_equal_those_of_bm25s_and_gensim() {
+    let golden: Golden = serde_json::from_str(include_str!("../golden/sparse.json")).unwrap();
+    let library = example_library();
+    let again = "run tools/golden/sparse.py again";
+    assert_eq!(library.skills().len(), golden.digests.len(), "skills came or went: {again}");
+    for skill in library.skills() {
+        let digest = blake3::hash(index_text(skill, View::Raw).as_bytes()).to_hex().to_string();
+        assert_eq!(digest, golden.digests[skill.id.as_str()], "{} changed: {again}", skill.id);
+    }
+    for (at, (_, model)) in reference_models().into_iter().enumerate() {
+        let index = SparseIndex::build(&library, &reference_config(model));
+        let mut scratch = Scratch::default();
+        for query in &golden.queries {
+            assert_eq!(terms(&query.text, Tokenizer::Reference), query.tokens, "{}", query.id);
+            let theirs = [&query.bm25, &query.tfidf][at];
+            let hits = index.search(&query.text, 20, Zeros::Dropped, &mut scratch).unwrap();
+            let scored = |hit: &Hit| Scored {
+                skill: index.id(hit.skill).to_owned(),
+                score: f64::from(hit.score),
+            };
+            let ours: Vec<Scored> = hits.iter().map(scored).collect();
+            let theirs: Vec<Scored> = theirs
+                .iter()
+                .map(|(skill, score)| Scored { skill: skill.clone(), score: *score })
+                .collect();
+            same_ranking(&query.id, &ours, &theirs);
+        }
+    }
+}
+
+fn example_library() -> Library {
+    let roots = [Root::new(data::example_library())];
+    Library::load(&roots, LoadOptions::default()).unwrap().value
+}
+
 #[test]
 fn the_index_does_not_depend_on_the_number_of_threads() {
-    let library = Library::load(&[Root::new(data::example_library())], LoadOptions::default());
-    let library = library.unwrap().value;
+    let library = example_library();
     let build = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| SparseIndex::build(&library, &SparseConfig::default()).bytes().to_vec())
@@ -116,8 +158,7 @@ fn the_index_does_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn an_explanation_adds_up_to_the_score() {
-    let library = Library::load(&[Root::new(data::example_library())], LoadOptions::default());
-    let library = library.unwrap().value;
+    let library = example_library();
     let query = "corrected QT by the Bazett square root, heart rate 72";
     for model in [SparseModel::default(), SparseModel::Tfidf] {
         let config = SparseConfig { model, ..SparseConfig::default() };
@@ -134,8 +175,7 @@ fn an_explanation_adds_up_to_the_score() {
 
 #[test]
 fn zero_scores_come_only_when_asked_for() {
-    let library = Library::load(&[Root::new(data::example_library())], LoadOptions::default());
-    let index = SparseIndex::build(&library.unwrap().value, &SparseConfig::default());
+    let index = SparseIndex::build(&example_library(), &SparseConfig::default());
     let mut scratch = Scratch::default();
     let nonsense = "xyzzyplugh";
     assert_eq!(index.search(nonsense, 10, Zeros::Dropped, &mut scratch).unwrap(), []);
