@@ -1,1 +1,144 @@
-fn main() {}
+//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `bench`.
+
+#![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
+
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's chores")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Everything that must be green: formatting, lints, tidy, all tests, documentation.
+    Ci,
+    /// File headers, file sizes, and the invariants that a tool can check.
+    Tidy,
+    /// Make the golden files again with the reference packages, and show what changed.
+    Golden,
+    /// Time us and our peers on the same work.
+    Bench {
+        #[command(subcommand)]
+        what: Bench,
+    },
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// BM25 build and search beside bm25s and tantivy.
+    Sparse {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    std::env::set_current_dir(root())?;
+    match Arguments::parse().chore {
+        Chore::Ci => ci(),
+        Chore::Tidy => tidy::run(&root()),
+        Chore::Golden => golden(),
+        Chore::Bench { what: Bench::Sparse { options } } => bench_sparse(&options),
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_path_buf()
+}
+
+fn ci() -> anyhow::Result<()> {
+    let start = Instant::now();
+    step("tidy", || tidy::run(&root()))?;
+    if has("fmt") {
+        step("formatting", || cargo(&["fmt", "--all", "--check"]))?;
+    }
+    if has("clippy") {
+        let lints = ["clippy", "--locked", "--all-targets", "--", "--deny", "warnings"];
+        step("lints", || cargo(&lints))?;
+    }
+    step("tests", || cargo(&["test", "--locked"]))?;
+    step("documentation", || {
+        let documented = Command::new("cargo")
+            .args(["doc", "--locked", "--no-deps", "--document-private-items"])
+            .env("RUSTDOCFLAGS", "--deny warnings")
+            .status()?;
+        if documented.success() { Ok(()) } else { bail!("cargo doc failed") }
+    })?;
+    if has("deny") {
+        step("licences and bans", || cargo(&["deny", "check", "bans", "licenses", "sources"]))?;
+    }
+    eprintln!("\nall green after {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    eprintln!("\n== {name}");
+    work().with_context(|| format!("{name} failed"))
+}
+
+/// A cargo subcommand that some machines lack is left out, and said to be.
+fn has(subcommand: &str) -> bool {
+    let found = Command::new("cargo").args([subcommand, "--version"]).output();
+    let found = found.is_ok_and(|found| found.status.success());
+    if !found {
+        eprintln!("\n== SKIPPED: cargo {subcommand} is not installed");
+    }
+    found
+}
+
+fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
+    run("cargo", arguments)
+}
+
+fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    let status = Command::new(program)
+        .args(arguments)
+        .status()
+        .with_context(|| format!("cannot start {program}"))?;
+    if !status.success() {
+        bail!("`{program} {}` failed", arguments.join(" "));
+    }
+    Ok(())
+}
+
+/// A Python environment with the reference packages, in the target folder.
+fn python() -> anyhow::Result<String> {
+    let folder = root().join("target/golden-venv");
+    let python = folder.join("bin/python").display().to_string();
+    if !folder.exists() {
+        run("python3", &["-m", "venv", &folder.display().to_string()])?;
+    }
+    let requirements = "tools/golden/requirements.txt";
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    run(&python, &[&quiet[..], &["--requirement", requirements]].concat())?;
+    Ok(python)
+}
+
+fn golden() -> anyhow::Result<()> {
+    let python = python()?;
+    let files = "crates/fingerpost/tests/golden";
+    let measures = format!("{files}/measures.json");
+    let sparse = format!("{files}/sparse.json");
+    run(&python, &["tools/golden/measures.py", &measures])?;
+    run(&python, &["tools/golden/sparse.py", "examples/library", &sparse])?;
+    run("git", &["--no-pager", "diff", "--stat", "--", files])
+}
+
+fn bench_sparse(options: &[String]) -> anyhow::Result<()> {
+    let python = python()?;
+    let mut arguments = vec!["run", "--release", "--locked", "--package", "fingerpost-bench", "--"];
+    arguments.extend(["sparse", "--python", &python]);
+    arguments.extend(options.iter().map(String::as_str));
+    cargo(&arguments)
+}

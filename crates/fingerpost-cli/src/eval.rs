@@ -28,7 +28,8 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     let (run, queries) = match &eval.run {
         Some(file) => {
             let queries = eval.queries.as_deref();
-            let queries = queries.map(|file| queries_of(file, &eval.judging.group_by)).transpose()?;
+            let queries =
+                queries.map(|file| queries_of(file, &eval.judging.group_by)).transpose()?;
             (run_file(file)?, queries)
         }
         None => {
@@ -40,7 +41,10 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     };
     let evaluation = evaluate(&run, &qrels, queries.as_deref(), &eval.judging.measures);
     if evaluation.queries + evaluation.none.queries == 0 {
-        return Err(UsageError::new("there are no queries to judge: do the ids of queries and judgements agree?").into());
+        return Err(UsageError::new(
+            "there are no queries to judge: do the ids of queries and judgements agree?",
+        )
+        .into());
     }
     if let Some(file) = &eval.run_out {
         write_run(file, &run, &qrels, &evaluation, &tag(eval))
@@ -139,7 +143,8 @@ fn write_run(
 fn print_evaluation(evaluation: &Evaluation, measures: &[Measure]) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let names: Vec<String> = measures.iter().map(Measure::to_string).collect();
-    let mut table = table(["data set", "queries"].into_iter().chain(names.iter().map(String::as_str)));
+    let mut table =
+        table(["data set", "queries"].into_iter().chain(names.iter().map(String::as_str)));
     let row = |name: &str, queries: usize, figures: &Figures| {
         let values = figures.values().map(|value| percent(value.as_f64().unwrap_or(0.0)));
         [name.to_owned(), queries.to_string()].into_iter().chain(values).collect::<Vec<_>>()
@@ -211,7 +216,15 @@ fn print_comparisons(args: &Compare, comparisons: &[Comparison]) -> anyhow::Resu
     for comparison in comparisons {
         writeln!(out, "{} against {}", comparison.system, args.baseline.display())?;
         let mut table = table([
-            "measure", "baseline", "system", "difference", interval.as_str(), "win/loss/tie", "p", "p Holm", "p t",
+            "measure",
+            "baseline",
+            "system",
+            "difference",
+            interval.as_str(),
+            "win/loss/tie",
+            "p",
+            "p Holm",
+            "p t",
         ]);
         for test in &comparison.measures {
             let [low, high] = test.interval;

@@ -55,7 +55,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let message = plain(&format!("{error:#}")).into_owned();
     let _ = writeln!(anstream::stderr(), "{ALARM}error:{ALARM:#} {message}");
     let usage = error.chain().any(|cause| {
-        cause.is::<UsageError>() || cause.is::<FormatError>() || cause.is::<LoadError>()
+        cause.is::<UsageError>()
+            || cause.is::<FormatError>()
+            || cause.is::<LoadError>()
             || matches!(cause.downcast_ref(), Some(AtlasError::Load(_)))
     });
     if usage { Exit::Usage.into() } else { Exit::Outside.into() }
@@ -129,7 +131,8 @@ fn thousands(count: usize) -> String {
 /// recolor, retitle or rewrite what the user sees) and no marks that turn the reading direction.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
     };
     if !text.contains(is_bad) {
         return Cow::Borrowed(text);

@@ -121,7 +121,8 @@ impl Atlas {
                 let provenance = refused.map_or(Provenance::Built, Provenance::Rebuilt);
                 // A library in a folder we may not write to can still be searched.
                 let written = self.write(&file, index.bytes());
-                let file = written.map(|()| file).map_err(|finding| diagnostics.push(*finding)).ok();
+                let file =
+                    written.map(|()| file).map_err(|finding| diagnostics.push(*finding)).ok();
                 Opened { index, file, provenance }
             }
         };
@@ -191,11 +192,7 @@ impl Atlas {
         let map = unsafe { memmap2::Mmap::map(&file) };
         let map = map.map_err(|error| format!("cannot be mapped: {error}"))?;
         let index = SparseIndex::open(map).map_err(|error| error.to_string())?;
-        Ok(Some(Opened {
-            index,
-            file: Some(path.to_path_buf()),
-            provenance: Provenance::Opened,
-        }))
+        Ok(Some(Opened { index, file: Some(path.to_path_buf()), provenance: Provenance::Opened }))
     }
 
     /// Writes beside the target, flushes to the disk, renames.

@@ -1,4 +1,26 @@
 //! Fingerpost tells look-alike skills apart.
+//!
+//! ```text
+//! Library ──► Vectors ──► Neighborhoods ──► Pages ──► index view ──► Index ──► hits ──► cards ──► Route
+//! ```
+//!
+//! Built so far: a [`library::Library`] of skills, a sparse [`index::SparseIndex`] over a
+//! [`view::View`] of them, kept in an [`atlas::Atlas`], and [`eval`], which judges what comes out.
+//!
+//! ```
+//! use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};
+//! use fingerpost::library::{Library, LoadOptions, Root};
+//!
+//! let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/library");
+//! let library = Library::load(&[Root::new(examples)], LoadOptions::default())?.value;
+//! let index = SparseIndex::build(&library, &SparseConfig::default());
+//!
+//! let request = "correct the QT interval with Bazett's square root";
+//! let hits = index.search(request, 10, Zeros::Dropped, &mut Scratch::default())?;
+//! assert_eq!(index.name(hits[0].skill), "qtc-bazett");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 pub mod atlas;
 pub mod diagnostic;
 pub mod eval;

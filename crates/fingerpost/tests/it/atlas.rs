@@ -149,12 +149,17 @@ fn a_damaged_or_older_file_is_named_and_rebuilt() {
     let changes: [(&dyn Fn(&mut Vec<u8>), &str); 3] = [
         (&|bytes| bytes[8] = 0, "has format 0"),
         (&|bytes| bytes.truncate(500), "is 500 bytes long"),
-        (&|bytes| *bytes = b"something else altogether, but long enough".to_vec(), "no sparse index"),
+        (
+            &|bytes| *bytes = b"something else altogether, but long enough".to_vec(),
+            "no sparse index",
+        ),
     ];
     for (change, reason) in changes {
         replace(&file, change);
         let (opened, diagnostics) = fixture.open();
-        let Provenance::Rebuilt(why) = &opened.provenance else { panic!("{:?}", opened.provenance) };
+        let Provenance::Rebuilt(why) = &opened.provenance else {
+            panic!("{:?}", opened.provenance)
+        };
         assert!(why.contains(reason), "{why}");
         assert_eq!((diagnostics.len(), diagnostics[0].file.as_path()), (1, file.as_path()));
         assert_eq!(opened.index.len(), 2);
@@ -177,7 +182,8 @@ fn a_folder_that_cannot_be_written_is_searched_from_memory() {
 fn two_processes_may_build_at_once() {
     let fixture = Fixture::new();
     std::thread::scope(|scope| {
-        let builders: Vec<_> = (0..4).map(|_| scope.spawn(|| fixture.open().0.index.len())).collect();
+        let builders: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| fixture.open().0.index.len())).collect();
         assert!(builders.into_iter().all(|builder| builder.join().unwrap() == 2));
     });
     let left: Vec<_> = fs::read_dir(fixture.atlas().join("index")).unwrap().collect();

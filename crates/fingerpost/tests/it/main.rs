@@ -2,6 +2,7 @@
 
 mod atlas;
 mod data;
+mod examples;
 mod library;
 mod measures;
 mod parity;
