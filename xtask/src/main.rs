@@ -5,7 +5,7 @@
 mod tidy;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -43,13 +43,20 @@ enum Bench {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    std::env::set_current_dir(root())?;
-    match Arguments::parse().chore {
+fn main() -> ExitCode {
+    let chore = Arguments::parse().chore;
+    let done = std::env::set_current_dir(root()).map_err(Into::into).and_then(|()| match chore {
         Chore::Ci => ci(),
         Chore::Tidy => tidy::run(&root()),
         Chore::Golden => golden(),
         Chore::Bench { what: Bench::Sparse { options } } => bench_sparse(&options),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

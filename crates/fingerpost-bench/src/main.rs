@@ -1,1 +1,3 @@
+//! Us and our peers on the same work.
+
 fn main() {}

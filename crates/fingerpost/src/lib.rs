@@ -23,6 +23,7 @@
 
 pub mod atlas;
 pub mod diagnostic;
+pub mod embedding;
 pub mod eval;
 mod front_matter;
 pub mod index;

@@ -1,0 +1,224 @@
+//! How does a text become a vector?
+//!
+//! An [`Embedder`] is the one boundary to models: the library's own `fit`, a model run in process,
+//! or a server over HTTP. Vectors are rows of one dimension and length one, so that the cosine of
+//! two of them is their inner product.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::skill::SkillIdx;
+
+/// Turns texts into vectors. All embedders of one profile give the same vectors.
+pub trait Embedder: Send + Sync {
+    /// What decides the vectors.
+    fn profile(&self) -> &Profile;
+
+    /// One vector a text, in order.
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError>;
+}
+
+/// Which side of the search a text is on: many models read the two differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// What is searched.
+    Document,
+    /// What it is searched with.
+    Query,
+}
+
+/// Everything that decides what vector a text gets. Vectors of two profiles are never compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// The model's name, as users know it.
+    pub name: String,
+    /// What ran it: engines differ in the last digits, quantised ones in the second.
+    pub engine: String,
+    /// Digest of the weights (or, for `fit`, of the library); the model's revision over HTTP.
+    pub weights: String,
+    /// Length of a vector.
+    pub dimensions: usize,
+    /// Tokens the model reads; the rest of a text is cut.
+    pub max_tokens: usize,
+    /// How token vectors become one.
+    pub pooling: Pooling,
+    /// Put before a request.
+    pub query_prefix: String,
+    /// Put before a document.
+    pub document_prefix: String,
+}
+
+impl Profile {
+    /// A short name for these settings and no others.
+    pub fn key(&self) -> String {
+        let settings = serde_json::to_string(self).expect("plain data");
+        let digest = blake3::hash(settings.as_bytes()).to_hex();
+        format!("{}-{}", self.name, &digest[..16])
+    }
+
+    /// What goes before a text of this role.
+    pub fn prefix(&self, role: Role) -> &str {
+        match role {
+            Role::Document => &self.document_prefix,
+            Role::Query => &self.query_prefix,
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {} dimensions)", self.name, self.engine, self.dimensions)
+    }
+}
+
+/// How the vectors of a text's tokens become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// The first one's, as BGE does.
+    Cls,
+    /// The last one's, as Qwen3-Embedding does.
+    LastToken,
+    /// The model gives one vector itself.
+    Model,
+}
+
+/// Why texts could not be embedded.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbedError {
+    /// The model or its server failed.
+    #[error("{model}: {message}")]
+    Model {
+        /// Which model.
+        model: String,
+        /// What it said, and what to do.
+        message: String,
+    },
+    /// Vectors of one profile were to be used with another.
+    #[error("the vectors are of {found}, and {wanted} was asked for; embed the library again")]
+    OtherProfile {
+        /// What there is.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+}
+
+/// Rows of one length, each a unit vector (or all zeros, for a text without a known term).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Vectors {
+    dimensions: usize,
+    values: Vec<f32>,
+}
+
+impl Vectors {
+    /// Takes rows as they are and scales each to length one.
+    ///
+    /// # Panics
+    /// If the values do not fill whole rows.
+    pub fn new(dimensions: usize, mut values: Vec<f32>) -> Self {
+        assert!(dimensions > 0 && values.len().is_multiple_of(dimensions), "whole rows");
+        for row in values.chunks_exact_mut(dimensions) {
+            normalise(row);
+        }
+        Self { dimensions, values }
+    }
+
+    /// Length of a row.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        if self.dimensions == 0 { 0 } else { self.values.len() / self.dimensions }
+    }
+
+    /// True if there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.dimensions..(row + 1) * self.dimensions]
+    }
+
+    /// All rows, one after another.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All rows in turn.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.values.chunks_exact(self.dimensions.max(1))
+    }
+
+    /// Cosine of two skills' vectors.
+    pub fn similarity(&self, a: SkillIdx, b: SkillIdx) -> f32 {
+        dot(self.row(a.row()), self.row(b.row()))
+    }
+}
+
+/// Scales a vector to length one; zeros stay zeros.
+pub fn normalise(row: &mut [f32]) {
+    let norm = row.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+    if norm > 0.0 {
+        let scale = (1.0 / norm) as f32;
+        row.iter_mut().for_each(|x| *x *= scale);
+    }
+}
+
+/// Inner product, summed in eight lanes of a fixed order: fast, and the same on every machine.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 8;
+    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
+    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
+    let mut sums = [0_f32; LANES];
+    for (a, b) in a_lanes.iter().zip(b_lanes) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f32>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_length_one() {
+        let vectors = Vectors::new(3, vec![3.0, 0.0, 4.0, 0.0, 0.0, 0.0]);
+        assert_eq!(vectors.row(0), [0.6, 0.0, 0.8]);
+        assert_eq!(vectors.row(1), [0.0; 3]);
+        assert_eq!(vectors.similarity(SkillIdx(0), SkillIdx(0)), 1.0);
+    }
+
+    #[test]
+    fn dot_takes_every_element() {
+        let a: Vec<f32> = (0..21).map(|n| n as f32).collect();
+        assert_eq!(dot(&a, &a), (0..21).map(|n| (n * n) as f32).sum::<f32>());
+    }
+
+    #[test]
+    fn the_key_changes_with_every_setting() {
+        let profile = Profile {
+            name: "m".into(),
+            engine: "e".into(),
+            weights: "w".into(),
+            dimensions: 4,
+            max_tokens: 8,
+            pooling: Pooling::Mean,
+            query_prefix: String::new(),
+            document_prefix: String::new(),
+        };
+        let other = Profile { query_prefix: "query: ".into(), ..profile.clone() };
+        assert_ne!(profile.key(), other.key());
+        assert!(profile.key().starts_with("m-"));
+    }
+}
