@@ -180,7 +180,7 @@ fn doctor_names_file_line_and_way_out() {
           → quote the value, as in  description: "Use when: ..."
         library/empty/SKILL.md
           error the file is empty [empty-file]
-          → write front matter with name and description, or remove the folder
+          → write front matter with name and description, or remove it
 
         2 skills from 1 root; 1 error, 1 warning, 0 notes
     "#]]

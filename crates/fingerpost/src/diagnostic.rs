@@ -78,9 +78,19 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, rule: &'static str, file: &Path, message: String) -> Self {
-        let file = file.to_path_buf();
+        let (file, message) = (file.to_path_buf(), one_line(message));
         Self { file, line: None, severity, rule, skill: None, message, hint: String::new() }
     }
+}
+
+/// Messages quote names that anybody may have written: no line break or terminal command in them
+/// may reach the reader's screen.
+fn one_line(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    let escaped = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.into() };
+    text.chars().map(escaped).collect()
 }
 
 impl fmt::Display for Diagnostic {

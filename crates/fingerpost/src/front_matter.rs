@@ -6,6 +6,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_saphyr::MessageFormatter;
 
 use crate::skill::Fields;
 
@@ -74,53 +75,63 @@ pub(crate) fn parse(head: &str) -> FrontMatter {
                 broken: None,
             }
         }
-        Err(error) => {
-            let line = error.location().map_or(1, |at| at.line());
-            let reason = error.without_snippet().to_string();
-            // The place is reported beside the sentence, counted from the top of the file.
-            let reason = match reason.find(" at line ") {
-                Some(at) => reason[..at].to_owned(),
-                None => reason,
-            };
-            FrontMatter { broken: Some((reason, line)), ..parse_by_lines(head) }
-        }
+        Err(error) => FrontMatter { broken: Some(reason(&error)), ..parse_by_lines(head) },
     }
 }
 
+/// Why a YAML text was refused, in a sentence without the place, and the line.
+pub(crate) fn reason(error: &serde_saphyr::Error) -> (String, u64) {
+    let mut sentence = serde_saphyr::UserMessageFormatter.format_message(error).into_owned();
+    // What follows is a value of the parser's, spelled as in its source.
+    sentence.truncate(sentence.find(": limits breached").unwrap_or(sentence.len()));
+    (sentence, error.location().map_or(1, |at| at.line()))
+}
+
+/// The line of the file on which the head sets `key`.
+pub(crate) fn line_of(head: &str, key: &str) -> Option<u64> {
+    let at = head.lines().position(|line| key_of(line) == Some(key))?;
+    // The opening '---' is line 1 of the file and no line of the head.
+    Some(at as u64 + 2)
+}
+
 /// The lenient reading: keys at the left margin, everything up to the next key is the value.
+/// Each field is read as YAML by itself, so that one that is broken costs no other its meaning.
 fn parse_by_lines(head: &str) -> FrontMatter {
-    let mut entries: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in head.lines() {
-        match line.split_once(':') {
-            Some((key, rest)) if is_key(key) => entries.push((key, vec![rest.trim()])),
-            _ => {
-                if let Some((_, lines)) = entries.last_mut() {
-                    lines.push(line.trim());
-                }
-            }
-        }
+    let mut starts = Vec::new();
+    let mut at = 0;
+    for line in head.split_inclusive('\n') {
+        starts.extend(key_of(line).map(|key| (key, at)));
+        at += line.len();
     }
+    let ends = starts.iter().skip(1).map(|&(_, start)| start).chain([head.len()]);
     let mut matter = FrontMatter::default();
-    for (key, lines) in entries {
-        let text = scalar(&lines);
-        if text.is_empty() {
-            continue;
-        }
+    for (&(key, start), end) in starts.iter().zip(ends) {
+        let field = &head[start..end];
+        let text = || scalar(&field[key.len() + 1..]);
+        let as_text = || match serde_saphyr::from_str::<Texts>(field) {
+            Ok(texts) => texts.name.or(texts.description).map(|text| text.trim().to_owned()),
+            Err(_) => Some(text()),
+        };
         match key {
             // The first one wins, as in every YAML reader that tolerates duplicates.
-            "name" => matter.name = matter.name.or(Some(text)),
-            "description" => matter.description = matter.description.or(Some(text)),
+            "name" => matter.name = matter.name.or_else(as_text),
+            "description" => matter.description = matter.description.or_else(as_text),
             _ => {
-                let value = match text.as_str() {
-                    "true" => Value::Bool(true),
-                    "false" => Value::Bool(false),
-                    _ => Value::String(text),
-                };
+                let value = serde_saphyr::from_str::<Fields>(field).ok();
+                let value = value.and_then(|mut fields| fields.remove(key));
+                let value = value.unwrap_or_else(|| Value::String(text()));
                 matter.fields.entry(key.to_owned()).or_insert(value);
             }
         }
     }
+    matter.name = matter.name.filter(|name| !name.is_empty());
+    matter.description = matter.description.filter(|description| !description.is_empty());
     matter
+}
+
+/// The key that a line at the left margin sets.
+fn key_of(line: &str) -> Option<&str> {
+    line.split_once(':').map(|(key, _)| key).filter(|key| is_key(key))
 }
 
 fn is_key(key: &str) -> bool {
@@ -128,16 +139,13 @@ fn is_key(key: &str) -> bool {
 }
 
 /// Joins the lines of one value: block markers dropped, quotes around the whole taken off.
-fn scalar(lines: &[&str]) -> String {
-    let (first, rest) = lines.split_first().map_or(("", &[][..]), |(first, rest)| (*first, rest));
-    let first = if matches!(first, "|" | ">" | "|-" | ">-" | "|+" | ">+") { "" } else { first };
-    let joined = [first]
-        .iter()
-        .chain(rest)
-        .filter(|line| !line.is_empty())
-        .copied()
-        .collect::<Vec<_>>()
-        .join(" ");
+fn scalar(value: &str) -> String {
+    let mut lines: Vec<&str> = value.lines().map(str::trim).collect();
+    if matches!(lines.first(), Some(&("|" | ">" | "|-" | ">-" | "|+" | ">+"))) {
+        lines.remove(0);
+    }
+    lines.retain(|line| !line.is_empty());
+    let joined = lines.join(" ");
     for quote in ['"', '\''] {
         if let Some(inner) = joined.strip_prefix(quote).and_then(|s| s.strip_suffix(quote)) {
             return inner.trim().to_owned();
@@ -196,9 +204,9 @@ mod tests {
             "name: 'a'\nname: b\ndescription: >-\n  one: two\n\n  three\nbroken: [\n",
             expect![[r#"
                 name Some("a")
-                description Some("one: two three")
+                description Some("one: two\nthree")
                 broken "["
-                broken at 2: duplicate mapping key: name, set DuplicateKeyPolicy in Options if acceptable
+                broken at 2: duplicate mapping key: name not allowed here
             "#]],
         );
     }
@@ -212,7 +220,7 @@ mod tests {
         }
         let matter = parse(&head);
         assert_eq!(matter.name.as_deref(), Some("bomb"));
-        assert!(matter.broken.is_some_and(|(reason, _)| reason.contains("budget")));
+        assert!(matter.broken.is_some_and(|(reason, _)| reason.contains("too complex")));
     }
 
     #[test]

@@ -13,13 +13,13 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use discover::{Surroundings, discover};
 pub use source::{read_unpacked, stamp};
 
 use crate::diagnostic::{Diagnostic, Severity, Warned};
-use crate::skill::{Invocation, Skill, SkillIdx};
+use crate::skill::{Invocation, Skill, SkillId, SkillIdx};
 
 /// A place to load skills from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,33 +82,26 @@ impl Library {
     /// Loads every root, in the order given: where two skills share an id, the earlier root wins.
     pub fn load(roots: &[Root], options: LoadOptions) -> Result<Warned<Library>, LoadError> {
         let mut found = Findings::default();
-        let mut skills = Vec::new();
+        let mut loaded = Vec::new();
         for root in roots {
-            let at_root = |source| LoadError::Root { path: root.path.clone(), source };
-            let before = skills.len();
-            for (id, file) in source::files(root).map_err(at_root)?.sorted(&mut found) {
-                match id {
-                    source::FileKind::Records => {
-                        records::read(&file, &mut skills, &mut found).map_err(at_root)?;
-                    }
-                    source::FileKind::Documents(documents) => {
-                        tree::read(root, documents, &mut skills, &mut found);
-                    }
-                }
-            }
-            if skills.len() == before {
-                let finding = Diagnostic::warning("no-skills", &root.path, "no skill found here")
-                    .hint("a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder");
-                found.push(finding);
-            }
-            for skill in &mut skills[before..] {
-                if let Some(prefix) = &root.prefix {
-                    skill.id = crate::skill::SkillId::new(format!("{prefix}:{}", skill.id));
-                }
+            match read_root(root, &mut found) {
+                Ok(skills) => loaded.push((root.names(), skills)),
+                // Nobody asked for this one, so it must not keep the others from loading.
+                Err(error) if root.discovered => found.push(
+                    Diagnostic::warning(
+                        "unreadable",
+                        &root.path,
+                        format!("cannot be read: {error}"),
+                    )
+                    .hint("check its permissions; agents that look here find nothing either"),
+                ),
+                Err(source) => return Err(LoadError::Root { path: root.path.clone(), source }),
             }
         }
-        let by_name = roots.iter().any(|root| root.discovered);
-        let skills = resolve(skills, by_name, &mut found);
+        let skills = loaded
+            .into_iter()
+            .flat_map(|(names, skills)| skills.into_iter().map(move |skill| (names, skill)));
+        let skills = resolve(skills, &mut found);
         let (skills, withheld) = skills.into_iter().partition(|skill: &Skill| {
             options.include_manual || skill.invocation == Invocation::Automatic
         });
@@ -120,7 +113,8 @@ impl Library {
     /// A library of skills made in memory; the same rule for equal ids as [`Library::load`].
     pub fn from_skills(skills: Vec<Skill>) -> Warned<Library> {
         let mut found = Findings::default();
-        let skills = resolve(skills, false, &mut found);
+        let skills = skills.into_iter().map(|skill| (Names::MayRepeat, skill));
+        let skills = resolve(skills, &mut found);
         Warned { value: Library { skills, withheld: Vec::new() }, diagnostics: found.into_sorted() }
     }
 
@@ -158,20 +152,67 @@ impl Library {
     }
 }
 
+/// Reads one root; fails only if the root itself cannot be read.
+fn read_root(root: &Root, found: &mut Findings) -> io::Result<Vec<Skill>> {
+    let mut skills = match source::files(root, found)? {
+        source::Files::Records(file) => records::read(&file, found)?,
+        source::Files::Documents(documents) => tree::read(root, documents, found),
+    };
+    // Agents make their folders before there is a skill to put in them.
+    if skills.is_empty() && !root.discovered {
+        let finding = Diagnostic::warning("no-skills", &root.path, "no skill found here")
+            .hint("a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder");
+        found.push(finding);
+    }
+    if let Some(prefix) = &root.prefix {
+        for skill in &mut skills {
+            skill.id = SkillId::new(format!("{prefix}:{}", skill.id));
+        }
+    }
+    Ok(skills)
+}
+
+/// What do two skills of one name mean in a root?
+#[derive(Clone, Copy)]
+enum Names<'a> {
+    /// Two skills, told apart by their ids.
+    MayRepeat,
+    /// One skill, as agents see it; those of a plugin carry its name and hide no others.
+    AreUnique { plugin: Option<&'a str> },
+}
+
+impl Root {
+    fn names(&self) -> Names<'_> {
+        if self.discovered {
+            Names::AreUnique { plugin: self.prefix.as_deref() }
+        } else {
+            Names::MayRepeat
+        }
+    }
+}
+
 /// Sorts by id and drops every skill that another one hides, saying which.
-fn resolve(skills: Vec<Skill>, by_name: bool, found: &mut Findings) -> Vec<Skill> {
+fn resolve<'a>(
+    skills: impl Iterator<Item = (Names<'a>, Skill)>,
+    found: &mut Findings,
+) -> Vec<Skill> {
     // Roots come in the order of their precedence, so the first of an id is the one to keep.
-    let mut kept: BTreeMap<String, Skill> = BTreeMap::new();
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
-    for skill in skills {
-        let hidden_by = kept.get(skill.id.as_str()).or_else(|| {
-            if by_name { names.get(&skill.name).and_then(|id| kept.get(id)) } else { None }
-        });
+    let mut kept: BTreeMap<SkillId, Skill> = BTreeMap::new();
+    let mut named: BTreeMap<(Option<&str>, String), SkillId> = BTreeMap::new();
+    for (names, skill) in skills {
+        let (unique, plugin) = match names {
+            Names::MayRepeat => (false, None),
+            Names::AreUnique { plugin } => (true, plugin),
+        };
+        let name = (plugin, skill.name.clone());
+        let of_name = named.get(&name);
+        let hidden_by =
+            kept.get(&skill.id).or_else(|| of_name.filter(|_| unique).and_then(|id| kept.get(id)));
         if let Some(winner) = hidden_by {
             found.push(shadowed(&skill, winner));
             continue;
         }
-        if let Some(other) = names.get(&skill.name) {
+        if let Some(other) = of_name {
             let mut finding = Diagnostic::warning(
                 "duplicate-name",
                 &skill.origin.file,
@@ -182,9 +223,9 @@ fn resolve(skills: Vec<Skill>, by_name: bool, found: &mut Findings) -> Vec<Skill
             finding.line = skill.origin.line;
             found.push(finding);
         } else {
-            names.insert(skill.name.clone(), skill.id.as_str().to_owned());
+            named.insert(name, skill.id.clone());
         }
-        kept.insert(skill.id.as_str().to_owned(), skill);
+        kept.insert(skill.id.clone(), skill);
     }
     kept.into_values().collect()
 }
@@ -198,19 +239,13 @@ fn shadowed(skill: &Skill, winner: &Skill) -> Diagnostic {
     };
     let copy = if same { ", an identical copy" } else { "" };
     let message = format!("skill '{}' {what} {}{copy}", skill.id, winner.origin);
-    let mut finding = Diagnostic::new_shadow(same, rule, &skill.origin.file, message)
+    // Losing an identical copy loses nothing.
+    let build = if same { Diagnostic::note } else { Diagnostic::error };
+    let mut finding = build(rule, &skill.origin.file, message)
         .skill(skill.id.as_str())
-        .hint("rename or remove one of the two; the one named here is used");
+        .hint("rename or remove one of the two; until then the other one is used");
     finding.line = skill.origin.line;
     finding
-}
-
-impl Diagnostic {
-    /// Losing an identical copy loses nothing.
-    fn new_shadow(same: bool, rule: &'static str, file: &Path, message: String) -> Self {
-        let build = if same { Diagnostic::note } else { Diagnostic::error };
-        build(rule, file, message)
-    }
 }
 
 /// How many findings of one rule are kept: a file with a million broken lines is told in a

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 use walkdir::WalkDir;
 
 use super::{Layout, Root, source};
@@ -30,11 +31,10 @@ const PROJECT_FOLDERS: [&str; 14] = [
 ];
 
 /// The same below the user's home, where it differs from the project's.
-const HOME_FOLDERS: [&str; 5] = [
+const HOME_FOLDERS: [&str; 4] = [
     ".config/agents/skills",
     ".copilot/skills",
     ".config/opencode/skills",
-    ".codex/skills/.system",
     ".agents/skills/.system",
 ];
 
@@ -70,7 +70,6 @@ impl Surroundings {
 /// The roots that exist, nearest first.
 pub fn discover(around: &Surroundings) -> Vec<Root> {
     let mut roots = Roots::default();
-    nested(&around.working_folder, &mut roots);
     for folder in up_to_repository(&around.working_folder) {
         for name in PROJECT_FOLDERS {
             roots.skills(folder.join(name));
@@ -78,19 +77,23 @@ pub fn discover(around: &Surroundings) -> Vec<Root> {
         roots.commands(folder.join(".claude/commands"));
         roots.plugin_manifest(folder);
     }
+    nested(&around.working_folder, &mut roots);
     let home = |below: &str| around.home.as_ref().map(|home| home.join(below));
     let claude = around.claude_config.clone().or_else(|| home(".claude"));
     let codex = around.codex_home.clone().or_else(|| home(".codex"));
-    if let Some(home) = &around.home {
-        for name in PROJECT_FOLDERS.iter().chain(&HOME_FOLDERS) {
-            roots.skills(home.join(name));
-        }
+    for name in PROJECT_FOLDERS.iter().chain(&HOME_FOLDERS) {
+        // These two have moved where their variables say so.
+        let folder = match *name {
+            ".claude/skills" => claude.as_ref().map(|claude| claude.join("skills")),
+            ".codex/skills" => codex.as_ref().map(|codex| codex.join("skills")),
+            name => home(name),
+        };
+        folder.into_iter().for_each(|folder| roots.skills(folder));
     }
     if let Some(codex) = codex {
-        roots.skills(codex.join("skills"));
+        roots.skills(codex.join("skills/.system"));
     }
     if let Some(claude) = claude {
-        roots.skills(claude.join("skills"));
         roots.commands(claude.join("commands"));
         plugins(&claude.join("plugins"), &mut roots);
     }
@@ -119,7 +122,7 @@ fn nested(working_folder: &Path, roots: &mut Roots) {
         .filter_entry(|entry| {
             let name = entry.file_name().to_str().unwrap_or(".");
             entry.file_type().is_dir()
-                && !source::is_skipped(name)
+                && !source::is_skipped(entry)
                 && (!name.starts_with('.') || name == ".claude")
         });
     for entry in walk.flatten() {
@@ -131,15 +134,18 @@ fn nested(working_folder: &Path, roots: &mut Roots) {
 
 /// Installed plugins: every `skills` folder below, under the name of its plugin.
 fn plugins(folder: &Path, roots: &mut Roots) {
-    let walk = WalkDir::new(folder)
+    let mut walk = WalkDir::new(folder)
         .max_depth(NESTED_DEPTH)
         .sort_by_file_name()
         .into_iter()
-        .filter_entry(|entry| !entry.file_name().to_str().is_some_and(source::is_skipped));
-    for entry in walk.flatten() {
+        .filter_entry(|entry| !source::is_skipped(entry));
+    while let Some(entry) = walk.next() {
+        let Ok(entry) = entry else { continue };
         if entry.file_type().is_dir() && entry.file_name() == "skills" {
             let plugin = entry.path().parent().unwrap_or(folder);
             roots.prefixed(entry.path().to_path_buf(), plugin_name(plugin));
+            // A folder of that name further down belongs to one of these skills.
+            walk.skip_current_dir();
         }
     }
 }
@@ -150,11 +156,15 @@ fn plugin_name(folder: &Path) -> String {
     struct Manifest {
         name: String,
     }
-    let manifest = read_json::<Manifest>(&folder.join(".claude-plugin/plugin.json"));
-    manifest.map_or_else(
-        || folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        |manifest| manifest.name,
-    )
+    let manifests = [".claude-plugin/plugin.json", ".cursor-plugin/plugin.json"];
+    let manifest = manifests.iter().find_map(|name| read_json::<Manifest>(&folder.join(name)));
+    let by_folder = || {
+        // Installed copies lie in  cache/<marketplace>/<plugin>/<version>.
+        let in_cache = folder.ancestors().nth(3).is_some_and(|cache| cache.ends_with("cache"));
+        let named = if in_cache { folder.parent().unwrap_or(folder) } else { folder };
+        named.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
+    manifest.map_or_else(by_folder, |manifest| manifest.name)
 }
 
 fn read_json<T: for<'de> Deserialize<'de>>(file: &Path) -> Option<T> {
@@ -166,6 +176,8 @@ fn read_json<T: for<'de> Deserialize<'de>>(file: &Path) -> Option<T> {
 #[derive(Default)]
 struct Roots {
     found: Vec<Root>,
+    /// The same folders, links resolved.
+    real: Vec<PathBuf>,
 }
 
 impl Roots {
@@ -186,7 +198,7 @@ impl Roots {
         #[derive(Deserialize)]
         struct Marketplace {
             metadata: Option<Metadata>,
-            plugins: Vec<Plugin>,
+            plugins: Vec<Value>,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -196,8 +208,8 @@ impl Roots {
         #[derive(Deserialize)]
         struct Plugin {
             name: String,
-            source: Option<serde_json::Value>,
-            skills: Option<Vec<String>>,
+            source: Option<Value>,
+            skills: Option<Value>,
         }
         let Some(market) =
             read_json::<Marketplace>(&folder.join(".claude-plugin/marketplace.json"))
@@ -205,21 +217,28 @@ impl Roots {
             return;
         };
         let below = market.metadata.and_then(|metadata| metadata.plugin_root);
-        let base = below.and_then(|path| inside(folder, &path)).unwrap_or(folder.to_path_buf());
-        for plugin in market.plugins {
-            let source = plugin.source.as_ref().and_then(|source| source.as_str()).unwrap_or("./");
-            let Some(home) = inside(&base, source) else { continue };
-            for skill in plugin.skills.unwrap_or_else(|| vec!["./skills".into()]) {
-                if let Some(path) = inside(&home, &skill) {
-                    self.prefixed(path, plugin.name.clone());
-                }
-            }
+        let Some(base) = inside(folder, below.as_deref().unwrap_or("./")) else { return };
+        // A plugin that is not as expected costs no other its skills.
+        let plugins = market.plugins.into_iter().flat_map(serde_json::from_value::<Plugin>);
+        for plugin in plugins {
+            // A source that is no path is another repository: its skills are not here.
+            let source = plugin.source.unwrap_or_else(|| "./".into());
+            let Some(home) = source.as_str().and_then(|path| inside(&base, path)) else { continue };
+            let skills = match plugin.skills {
+                Some(Value::Array(paths)) => paths,
+                Some(path) => vec![path],
+                None => vec!["./skills".into()],
+            };
+            let paths = skills.iter().filter_map(|path| inside(&home, path.as_str()?));
+            paths.for_each(|path| self.prefixed(path, plugin.name.clone()));
         }
     }
 
     fn add(&mut self, root: Root) {
-        let known = self.found.iter().any(|other| other.path == root.path);
-        if !known && root.path.is_dir() {
+        // Many projects link one agent's folder to another's: that is one folder.
+        let Ok(real) = root.path.canonicalize() else { return };
+        if real.is_dir() && !self.real.contains(&real) {
+            self.real.push(real);
             self.found.push(root);
         }
     }

@@ -45,13 +45,11 @@ pub(super) struct Place {
 
 /// Reads one document. Without a description no agent can choose the skill, so it is left out.
 pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>) -> Option<Skill> {
-    let first = diagnostics.len();
     let Place { id, folder, file } = place;
     let text = decode(bytes, &file, diagnostics);
     if text.trim().is_empty() {
         let finding = Diagnostic::error("empty-file", &file, "the file is empty")
-            .skill(&id)
-            .hint("write front matter with name and description, or remove the folder");
+            .hint("write front matter with name and description, or remove it");
         diagnostics.push(finding);
         return None;
     }
@@ -78,7 +76,13 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
         )
         // The opening '---' is line 1 of the file and no line of the head.
         .line(line + 1)
-        .hint("quote the value, as in  description: \"Use when: ...\"");
+        .hint(if reason.starts_with("mapping values are not allowed") {
+            "quote the value, as in  description: \"Use when: ...\""
+        } else if reason.starts_with("duplicate mapping key") {
+            "keep one of the two; the first was used"
+        } else {
+            "write  key: value  lines, with quotes around a value that YAML misreads"
+        });
         diagnostics.push(finding);
     }
     let content = split.content.trim();
@@ -99,7 +103,6 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
         };
         let finding = Diagnostic::error("no-description", &file, why)
             .line(1)
-            .skill(&id)
             .hint("add  description: what the skill does and when to use it  between two '---' lines at the top");
         diagnostics.push(finding);
         return None;
@@ -114,10 +117,8 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
         origin: Origin { file, line: None },
     };
     if !is_command {
-        check_limits(&skill, matter.name.is_none(), &fallback_name, diagnostics);
-    }
-    for diagnostic in &mut diagnostics[first..] {
-        diagnostic.skill.get_or_insert_with(|| skill.id.as_str().to_owned());
+        let head = split.head.unwrap_or_default();
+        check_limits(&skill, head, matter.name.is_none(), &fallback_name, diagnostics);
     }
     Some(skill)
 }
@@ -179,43 +180,56 @@ fn invocation(fields: &Fields) -> Invocation {
 }
 
 /// The specification's limits: all of them are warnings, none loses the skill.
-fn check_limits(skill: &Skill, unnamed: bool, folder: &str, diagnostics: &mut Vec<Diagnostic>) {
+fn check_limits(
+    skill: &Skill,
+    head: &str,
+    unnamed: bool,
+    folder: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let file = &skill.origin.file;
-    let mut warn = |rule, message: String, hint: &str| {
-        diagnostics.push(Diagnostic::warning(rule, file, message).hint(hint));
+    let line = |field| front_matter::line_of(head, field).unwrap_or(1);
+    let mut warn = |field, rule, message: String, hint: &str| {
+        let finding = Diagnostic::warning(rule, file, message).line(line(field)).hint(hint);
+        diagnostics.push(finding);
     };
+    let name = shortened(&skill.name);
     if unnamed {
         warn(
+            "name",
             "no-name",
             format!("no name in the front matter; the folder's name '{folder}' is used"),
             "add  name:  to the front matter",
         );
     } else if skill.name != folder {
         warn(
+            "name",
             "name-not-folder",
-            format!("the name '{}' is not the folder's name '{folder}'", skill.name),
+            format!("the name '{name}' is not the folder's name '{folder}'"),
             "rename one of them: agents that follow the specification expect both to be equal",
         );
     }
     if !is_valid_name(&skill.name) {
         warn(
+            "name",
             "name-form",
             format!(
-                "the name '{}' is not 1 to {MAX_NAME_CHARS} lower-case letters, digits and single hyphens",
-                skill.name
+                "the name '{name}' is not 1 to {MAX_NAME_CHARS} lower-case letters, digits and single hyphens"
             ),
             "rename the skill and its folder",
         );
     } else if skill.name.starts_with("claude-") || skill.name.starts_with("anthropic-") {
         warn(
+            "name",
             "reserved-name",
-            format!("names like '{}' are reserved by Anthropic", skill.name),
+            format!("names like '{name}' are reserved by Anthropic"),
             "choose another prefix",
         );
     }
     let length = skill.description.chars().count();
     if length > MAX_DESCRIPTION_CHARS {
         warn(
+            "description",
             "long-description",
             format!(
                 "the description has {length} characters, the limit is {MAX_DESCRIPTION_CHARS}"
@@ -225,6 +239,7 @@ fn check_limits(skill: &Skill, unnamed: bool, folder: &str, diagnostics: &mut Ve
     }
     if skill.description.contains(['<', '>']) {
         warn(
+            "description",
             "angle-brackets",
             "the description holds '<' or '>'".into(),
             "some validators reject the skill: write the words instead",
@@ -234,6 +249,7 @@ fn check_limits(skill: &Skill, unnamed: bool, folder: &str, diagnostics: &mut Ve
         match compatibility.as_str() {
             Some(text) if text.chars().count() <= MAX_COMPATIBILITY_CHARS => {}
             _ => warn(
+                "compatibility",
                 "compatibility-form",
                 format!(
                     "compatibility is not a text of at most {MAX_COMPATIBILITY_CHARS} characters"
@@ -249,6 +265,7 @@ fn check_limits(skill: &Skill, unnamed: bool, folder: &str, diagnostics: &mut Ve
     };
     if skill.fields.get("metadata").is_some_and(|metadata| !strings_only(metadata)) {
         warn(
+            "metadata",
             "metadata-form",
             "metadata is not a map from text to text".into(),
             "write one  key: value  per line below metadata",
@@ -256,14 +273,23 @@ fn check_limits(skill: &Skill, unnamed: bool, folder: &str, diagnostics: &mut Ve
     }
     let unknown: Vec<&str> =
         skill.fields.keys().map(String::as_str).filter(|key| !KNOWN_FIELDS.contains(key)).collect();
-    if !unknown.is_empty() {
+    if let Some(first) = unknown.iter().map(|field| line(field)).min() {
         let finding = Diagnostic::note(
             "unknown-field",
             file,
             format!("fields no agent we know reads: {}", unknown.join(", ")),
         )
+        .line(first)
         .hint("put your own data below  metadata:");
         diagnostics.push(finding);
+    }
+}
+
+/// A name as messages quote it: some are whole paragraphs.
+fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
     }
 }
 

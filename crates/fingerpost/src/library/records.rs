@@ -1,11 +1,14 @@
-//! Reads files of records: JSON Lines, or a JSON array, plain or compressed.
+//! Reads files of records: JSON Lines, or a JSON array (by itself or as `skills` of an object),
+//! plain or compressed.
 //!
 //! Lines end at `\n` and nowhere else: real texts hold U+2028 and U+0085.
 
+use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Findings, source};
@@ -29,30 +32,56 @@ struct Record {
 }
 
 /// A text field that tolerates numbers, as ids often are.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Text {
-    Text(String),
-    Number(serde_json::Number),
-}
+struct Text(String);
 
-impl Text {
-    fn into_string(self) -> String {
-        match self {
-            Text::Text(text) => text,
-            Text::Number(number) => number.to_string(),
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
+        struct AsText;
+        impl Visitor<'_> for AsText {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a number")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+                Ok(Text(text.to_owned()))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Text, E> {
+                Ok(Text(number.to_string()))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Text, E> {
+                Ok(Text(number.to_string()))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Text, E> {
+                Ok(Text(serde_json::Value::from(number).to_string()))
+            }
         }
+        field.deserialize_any(AsText)
     }
 }
 
-/// Appends the skills of one file; fails only if the file cannot be opened.
-pub(super) fn read(file: &Path, skills: &mut Vec<Skill>, found: &mut Findings) -> io::Result<()> {
+/// Reads the skills of one file; fails only if the file cannot be opened.
+pub(super) fn read(file: &Path, found: &mut Findings) -> io::Result<Vec<Skill>> {
     let mut reader = source::open(file)?;
-    if first_text_byte(&mut reader)? == Some(b'[') {
-        read_array(file, reader, skills, found)
-    } else {
-        read_lines(file, reader, skills, found)
+    let mut intake = Intake { file, skills: Vec::new(), found };
+    match first_text_byte(&mut reader) {
+        Ok(Some(b'[')) => read_whole(reader, &mut intake),
+        Ok(Some(b'{')) if is_one_object(file)? => read_whole(reader, &mut intake),
+        Ok(_) => read_lines(reader, &mut intake),
+        Err(error) => intake.stopped(1, &error),
     }
+    Ok(intake.skills)
+}
+
+/// Where the records of one file go.
+struct Intake<'a> {
+    file: &'a Path,
+    skills: Vec<Skill>,
+    found: &'a mut Findings,
 }
 
 /// Looks past a byte order mark and white space; consumes nothing else.
@@ -63,190 +92,247 @@ fn first_text_byte(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
     Ok(reader.fill_buf()?.iter().copied().find(|byte| !byte.is_ascii_whitespace()))
 }
 
-fn read_lines(
-    file: &Path,
-    mut reader: impl BufRead,
-    skills: &mut Vec<Skill>,
-    found: &mut Findings,
-) -> io::Result<()> {
+/// Does the file hold one object rather than one per line? Many a `.json` file is JSON Lines, so
+/// its first line decides: it breaks off inside the object, or the object lists `skills`.
+fn is_one_object(file: &Path) -> io::Result<bool> {
+    #[derive(Deserialize)]
+    struct Object {
+        skills: Option<IgnoredAny>,
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    if !name.ends_with(".json") {
+        return Ok(false);
+    }
+    let mut reader = source::open(file)?;
     let mut line = Vec::new();
-    let mut number = 0;
-    loop {
-        line.clear();
-        number += 1;
-        let read = (&mut reader).take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', &mut line);
-        match read {
-            Ok(0) => return Ok(()),
-            Ok(_) => {}
-            Err(error) => {
-                let finding = Diagnostic::error(
-                    "unreadable",
-                    file,
-                    format!("reading stopped here: {error}"),
-                )
-                .line(number)
-                .hint(format!(
-                    "the {} skills before this line were kept; the file is damaged or cut short",
-                    skills.len()
-                ));
-                found.push(finding);
-                return Ok(());
+    // What cannot be unpacked is reported when the file is read.
+    let _ = first_text_byte(&mut reader);
+    while line.trim_ascii().is_empty()
+        && matches!(next_line(&mut reader, &mut line), Ok(Line::Read))
+    {}
+    Ok(match serde_json::from_slice::<Object>(&line) {
+        Ok(object) => object.skills.is_some(),
+        Err(error) => error.is_eof(),
+    })
+}
+
+fn read_lines(mut reader: impl BufRead, intake: &mut Intake<'_>) {
+    let mut line = Vec::new();
+    for number in 1.. {
+        match next_line(&mut reader, &mut line) {
+            Ok(Line::Read) if line.trim_ascii().is_empty() => {}
+            Ok(Line::Read) => intake.record(line.trim_ascii_end(), number),
+            Ok(Line::TooLong) => {
+                let message = format!("a line of more than {} MiB, not read", MAX_LINE_BYTES >> 20);
+                let finding = Diagnostic::error("too-large", intake.file, message)
+                    .line(number)
+                    .hint("one record per line; is the file really JSON Lines?");
+                intake.found.push(finding);
             }
-        }
-        if line.len() > MAX_LINE_BYTES {
-            let finding = Diagnostic::error(
-                "too-large",
-                file,
-                format!("a line of more than {} MiB, not read", MAX_LINE_BYTES >> 20),
-            )
-            .line(number)
-            .hint("one record per line; is the file really JSON Lines?");
-            found.push(finding);
-            skip_line(&mut reader)?;
-            continue;
-        }
-        if !line.trim_ascii().is_empty() {
-            take_record(&line, file, Some(number), skills, found);
+            Ok(Line::None) => return,
+            Err(error) => return intake.stopped(number, &error),
         }
     }
 }
 
-fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        match memchr::memchr(b'\n', buffer) {
-            Some(at) => {
-                reader.consume(at + 1);
-                return Ok(());
-            }
-            None if buffer.is_empty() => return Ok(()),
-            None => {
-                let length = buffer.len();
-                reader.consume(length);
-            }
-        }
-    }
+enum Line {
+    Read,
+    TooLong,
+    None,
 }
 
-fn read_array(
-    file: &Path,
-    mut reader: impl Read,
-    skills: &mut Vec<Skill>,
-    found: &mut Findings,
-) -> io::Result<()> {
+/// Reads the next line into `line`; one that is too long is passed over.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+    line.clear();
+    let read = reader.take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', line)?;
+    if read > MAX_LINE_BYTES && !line.ends_with(b"\n") {
+        reader.skip_until(b'\n')?;
+        return Ok(Line::TooLong);
+    }
+    Ok(if read == 0 { Line::None } else { Line::Read })
+}
+
+/// Reads an array, or an object that holds one.
+fn read_whole(mut reader: impl Read, intake: &mut Intake<'_>) {
     let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes)?;
+    let cut_short = reader.read_to_end(&mut bytes).err();
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            found.push(not_utf8(file, 1 + memchr::memchr_iter(b'\n', before).count() as u64));
+            // A character that the end of the file cuts in two is part of a greater damage.
+            if error.utf8_error().error_len().is_some() {
+                let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
+                intake.found.push(not_utf8(intake.file, line));
+            }
             String::from_utf8_lossy(error.as_bytes()).into_owned()
         }
     };
-    let mut elements = serde_json::Deserializer::from_str(&text);
-    let into_records = Elements { text: &text, file, skills, found };
-    if let Err(error) = serde::Deserializer::deserialize_seq(&mut elements, into_records) {
-        let finding = Diagnostic::error("broken-json", file, format!("the array is broken: {error}"))
-            .line(error.line() as u64)
-            .hint("the records before this line were kept; mend the file, or write one record per line as JSON Lines");
-        found.push(finding);
+    let mut json = serde_json::Deserializer::from_str(&text);
+    let whole = Whole { text: &text, intake };
+    let read = (&mut json).deserialize_any(whole).and_then(|()| json.end());
+    match (cut_short, read) {
+        (None, Ok(())) => {}
+        (Some(error), read) => {
+            let last = || 1 + memchr::memchr_iter(b'\n', text.as_bytes()).count();
+            let line = read.err().map_or_else(last, |broken| broken.line());
+            intake.stopped(line as u64, &error);
+        }
+        (None, Err(error)) => {
+            let message = format!("the array is broken: {}", sentence(&error));
+            let finding = Diagnostic::error("broken-json", intake.file, message)
+                .line(error.line() as u64)
+                .hint("the records before this line were kept; mend the file, or write one record per line as JSON Lines");
+            intake.found.push(finding);
+        }
     }
-    Ok(())
 }
 
 /// Takes the array apart element by element, so that one odd element does not end the reading.
-struct Elements<'a> {
+struct Whole<'a, 'i> {
     text: &'a str,
-    file: &'a Path,
-    skills: &'a mut Vec<Skill>,
-    found: &'a mut Findings,
+    intake: &'a mut Intake<'i>,
 }
 
-impl<'de> serde::de::Visitor<'de> for Elements<'_> {
+impl<'de> Visitor<'de> for Whole<'_, '_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of records")
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
         let mut line = 1;
         let mut counted = 0;
         while let Some(element) = array.next_element::<&RawValue>()? {
             let at = element.get().as_ptr() as usize - self.text.as_ptr() as usize;
             line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[counted..at]).count() as u64;
             counted = at;
-            take_record(element.get().as_bytes(), self.file, Some(line), self.skills, self.found);
+            self.intake.record(element.get().as_bytes(), line);
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        let Whole { text, intake } = self;
+        let (mut is_list, mut is_record) = (false, false);
+        while let Some(key) = object.next_key::<String>()? {
+            if key == "skills" {
+                is_list = true;
+                object.next_value_seed(Whole { text, intake: &mut *intake })?;
+            } else {
+                is_record |= ["id", "skill_id", "_id", "name", "title"].contains(&key.as_str());
+                object.next_value::<IgnoredAny>()?;
+            }
+        }
+        if is_record && !is_list {
+            intake.record(text.as_bytes(), 1);
+        } else if !is_list {
+            let message = "an object that neither is a record nor lists any as  \"skills\"";
+            let finding = Diagnostic::error("broken-json", intake.file, message)
+                .line(1)
+                .hint("write an array of records, or one record per line as JSON Lines");
+            intake.found.push(finding);
         }
         Ok(())
     }
 }
 
-fn take_record(
-    json: &[u8],
-    file: &Path,
-    line: Option<u64>,
-    skills: &mut Vec<Skill>,
-    found: &mut Findings,
-) {
-    let number = line.unwrap_or(1);
-    let record = match serde_json::from_slice::<Record>(json) {
-        Ok(record) => record,
-        Err(error) => {
-            let mended = match std::str::from_utf8(json) {
-                Ok(_) => Err(error),
-                Err(_) => {
-                    found.push(not_utf8(file, number));
-                    serde_json::from_str(&String::from_utf8_lossy(json))
-                }
-            };
-            match mended {
-                Ok(record) => record,
-                Err(error) => {
-                    let finding = Diagnostic::error("broken-record", file, format!("not a record: {error}"))
-                        .line(number)
-                        .hint("a record is one JSON object with id, name, description and content; this one was skipped");
-                    found.push(finding);
-                    return;
-                }
+impl<'de> DeserializeSeed<'de> for Whole<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_seq(self)
+    }
+}
+
+impl Intake<'_> {
+    /// Takes one record, or says why not.
+    fn record(&mut self, json: &[u8], line: u64) {
+        let record = match self.parse(json, line) {
+            Ok(record) => record,
+            Err((reason, line)) => {
+                let message = format!("not a record: {reason}");
+                let finding = Diagnostic::error("broken-record", self.file, message)
+                    .line(line)
+                    .hint("a record is one JSON object with id, name, description and content; this one was skipped");
+                return self.found.push(finding);
             }
+        };
+        let text = |field: Option<Text>| field.map(|Text(text)| text);
+        let name = text(record.name).or(text(record.title)).filter(|name| !name.trim().is_empty());
+        let id = text(record.id).or(text(record.skill_id)).or(text(record._id));
+        let id = id.filter(|id| !id.is_empty());
+        if id.is_none() && name.is_some() {
+            let finding = Diagnostic::warning("no-id", self.file, "no id; the name is used")
+                .line(line)
+                .hint("give each record an id that stays when the name changes");
+            self.found.push(finding);
         }
-    };
-    let text = |field: Option<Text>| field.map(Text::into_string);
-    let name = text(record.name).or(text(record.title)).filter(|name| !name.trim().is_empty());
-    let id = text(record.id).or(text(record.skill_id)).or(text(record._id));
-    let id = id.filter(|id| !id.is_empty());
-    if id.is_none() && name.is_some() {
-        let finding = Diagnostic::warning("no-id", file, "no id; the name is used")
-            .line(number)
-            .hint("give each record an id that stays when the name changes");
-        found.push(finding);
+        let Some(id) = id.or_else(|| name.clone()) else {
+            let finding = Diagnostic::error("no-id", self.file, "neither id nor name; skipped")
+                .line(line)
+                .hint("add  \"id\"  (or  \"skill_id\",  \"_id\") to the record");
+            return self.found.push(finding);
+        };
+        let skill = Skill {
+            name: name.unwrap_or_else(|| id.clone()),
+            id: SkillId::new(id),
+            description: text(record.description).unwrap_or_default(),
+            content: text(record.content).or(text(record.text)).unwrap_or_default(),
+            fields: Fields::new(),
+            invocation: Invocation::Automatic,
+            origin: Origin { file: self.file.to_path_buf(), line: Some(line) },
+        };
+        if skill.description.trim().is_empty() && skill.content.trim().is_empty() {
+            let finding =
+                Diagnostic::warning("no-text", self.file, "neither description nor content")
+                    .line(line)
+                    .skill(skill.id.as_str())
+                    .hint("only its name can be found; add a description");
+            self.found.push(finding);
+        }
+        self.skills.push(skill);
     }
-    let Some(id) = id.or_else(|| name.clone()) else {
-        let finding = Diagnostic::error("no-id", file, "neither id nor name; skipped")
-            .line(number)
-            .hint("add  \"id\"  (or  \"skill_id\",  \"_id\") to the record");
-        found.push(finding);
-        return;
-    };
-    let skill = Skill {
-        name: name.unwrap_or_else(|| id.clone()),
-        id: SkillId::new(id),
-        description: text(record.description).unwrap_or_default(),
-        content: text(record.content).or(text(record.text)).unwrap_or_default(),
-        fields: Fields::new(),
-        invocation: Invocation::Automatic,
-        origin: Origin { file: file.to_path_buf(), line },
-    };
-    if skill.description.trim().is_empty() && skill.content.trim().is_empty() {
-        let finding = Diagnostic::warning("no-text", file, "neither description nor content")
-            .line(number)
-            .skill(skill.id.as_str())
-            .hint("only its name can be found; add a description");
-        found.push(finding);
+
+    /// The record, or what is wrong and on which line of the file.
+    fn parse(&mut self, json: &[u8], line: u64) -> Result<Record, (String, u64)> {
+        // A list of eight would pass for a record, field by field.
+        if !json.trim_ascii_start().starts_with(b"{") {
+            return Err(("not an object".to_owned(), line));
+        }
+        let record = match serde_json::from_slice(json) {
+            Err(_) if std::str::from_utf8(json).is_err() => {
+                self.found.push(not_utf8(self.file, line));
+                serde_json::from_str(&String::from_utf8_lossy(json))
+            }
+            read => read,
+        };
+        record.map_err(|error: serde_json::Error| {
+            let reason = format!("{} (column {})", sentence(&error), error.column());
+            (reason, line + error.line().saturating_sub(1) as u64)
+        })
     }
-    skills.push(skill);
+
+    /// Says that the file could be read up to `line` only.
+    fn stopped(&mut self, line: u64, error: &io::Error) {
+        let kept = self.skills.len();
+        let finding =
+            Diagnostic::error("unreadable", self.file, format!("reading stopped here: {error}"))
+                .line(line)
+                .hint(format!(
+                    "the {kept} skills before this line were kept; the file is damaged or cut short: fetch it again"
+                ));
+        self.found.push(finding);
+    }
+}
+
+/// What the parser says, without the place: the line it counts need not be that of the file.
+fn sentence(error: &serde_json::Error) -> String {
+    let mut said = error.to_string();
+    said.truncate(said.rfind(" at line ").unwrap_or(said.len()));
+    said
 }
 
 fn not_utf8(file: &Path, line: u64) -> Diagnostic {

@@ -5,13 +5,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{Findings, Layout, Root};
 use crate::diagnostic::Diagnostic;
 
 /// Folders that never hold skills of the library they lie in.
-const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", ".fingerpost", "target"];
+const SKIPPED_FOLDERS: [&str; 3] = [".git", "node_modules", ".fingerpost"];
 
 /// How deep a tree is searched: agents stop at six; a collection of repositories goes deeper.
 const MAX_DEPTH: usize = 16;
@@ -20,33 +20,16 @@ const MAX_DEPTH: usize = 16;
 pub(super) enum Files {
     /// One file of records.
     Records(PathBuf),
-    /// Markdown documents, and what stood in the way of finding them.
-    Documents(Vec<PathBuf>, Vec<Diagnostic>),
-}
-
-pub(super) enum FileKind {
-    Records,
+    /// Markdown documents, in the order of their paths.
     Documents(Vec<PathBuf>),
 }
 
-impl Files {
-    /// The work to do, after handing over the findings of the search.
-    pub(super) fn sorted(self, found: &mut Findings) -> Vec<(FileKind, PathBuf)> {
-        match self {
-            Files::Records(file) => vec![(FileKind::Records, file)],
-            Files::Documents(mut documents, findings) => {
-                documents.sort();
-                findings.into_iter().for_each(|finding| found.push(finding));
-                vec![(FileKind::Documents(documents), PathBuf::new())]
-            }
-        }
-    }
-}
-
 /// Finds the files of a root; fails only if the root itself cannot be read.
-pub(super) fn files(root: &Root) -> io::Result<Files> {
+pub(super) fn files(root: &Root, found: &mut Findings) -> io::Result<Files> {
     if std::fs::metadata(&root.path)?.is_file() {
-        return Ok(Files::Records(root.path.clone()));
+        let is_document = root.path.extension().is_some_and(|ending| ending == "md");
+        let file = root.path.clone();
+        return Ok(if is_document { Files::Documents(vec![file]) } else { Files::Records(file) });
     }
     std::fs::read_dir(&root.path)?;
     if root.layout == Layout::Detect
@@ -55,12 +38,16 @@ pub(super) fn files(root: &Root) -> io::Result<Files> {
         return Ok(Files::Records(corpus));
     }
     let mut documents = Vec::new();
-    let mut findings = Vec::new();
+    // Agents pass over hidden folders, or read them as roots of their own; a collection that the
+    // user names may well keep skills in them.
+    let is_hidden = |entry: &DirEntry| {
+        root.discovered && entry.file_name().as_encoded_bytes().starts_with(b".")
+    };
     let walk = WalkDir::new(&root.path)
         .follow_links(true)
         .max_depth(MAX_DEPTH)
         .into_iter()
-        .filter_entry(|entry| !entry.file_name().to_str().is_some_and(is_skipped));
+        .filter_entry(|entry| entry.depth() == 0 || !(is_skipped(entry) || is_hidden(entry)));
     for entry in walk {
         match entry {
             Ok(entry) if entry.file_type().is_file() => {
@@ -74,14 +61,18 @@ pub(super) fn files(root: &Root) -> io::Result<Files> {
                 }
             }
             Ok(_) => {}
-            Err(error) => findings.push(unreadable(&root.path, &error)),
+            Err(error) => found.push(unreadable(&root.path, &error)),
         }
     }
-    Ok(Files::Documents(documents, findings))
+    documents.sort();
+    Ok(Files::Documents(documents))
 }
 
-pub(super) fn is_skipped(name: &str) -> bool {
+pub(super) fn is_skipped(entry: &DirEntry) -> bool {
+    let name = entry.file_name().to_str().unwrap_or_default();
+    // A build folder says so; another one of that name may be a skill.
     SKIPPED_FOLDERS.contains(&name)
+        || (name == "target" && entry.path().join("CACHEDIR.TAG").exists())
 }
 
 fn unreadable(root: &Path, error: &walkdir::Error) -> Diagnostic {
@@ -145,9 +136,9 @@ pub(super) fn read_capped(file: &Path, limit: u64) -> io::Result<Option<Vec<u8>>
 pub fn stamp(roots: &[Root]) -> io::Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     for root in roots {
-        let mut names = match files(root)? {
+        let mut names = match files(root, &mut Findings::default())? {
             Files::Records(file) => vec![file],
-            Files::Documents(documents, _) => {
+            Files::Documents(documents) => {
                 let policies = documents.iter().filter_map(|file| super::tree::policy_file(file));
                 let policies: Vec<PathBuf> = policies.collect();
                 documents.into_iter().chain(policies).collect()

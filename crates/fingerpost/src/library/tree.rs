@@ -1,5 +1,6 @@
 //! Reads the SKILL.md files of a tree.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -8,24 +9,22 @@ use serde::Deserialize;
 use super::document::{self, Place};
 use super::{Findings, Layout, Root, source};
 use crate::diagnostic::Diagnostic;
+use crate::front_matter;
 use crate::skill::{Invocation, Skill};
 
 /// A SKILL.md above this size is no document an agent could read.
 const MAX_DOCUMENT_BYTES: u64 = 8 << 20;
 
 /// Reads the documents of one root, in parallel, into the order given.
-pub(super) fn read(
-    root: &Root,
-    documents: Vec<PathBuf>,
-    skills: &mut Vec<Skill>,
-    found: &mut Findings,
-) {
+pub(super) fn read(root: &Root, documents: Vec<PathBuf>, found: &mut Findings) -> Vec<Skill> {
     let read: Vec<(Option<Skill>, Vec<Diagnostic>)> =
         documents.into_par_iter().map(|file| read_document(root, file)).collect();
+    let mut skills = Vec::with_capacity(read.len());
     for (skill, diagnostics) in read {
         diagnostics.into_iter().for_each(|diagnostic| found.push(diagnostic));
         skills.extend(skill);
     }
+    skills
 }
 
 fn read_document(root: &Root, file: PathBuf) -> (Option<Skill>, Vec<Diagnostic>) {
@@ -46,12 +45,12 @@ fn read_document(root: &Root, file: PathBuf) -> (Option<Skill>, Vec<Diagnostic>)
         }
     };
     let mut diagnostics = Vec::new();
-    let id = id_of(root, &file, &mut diagnostics);
     let folder = match root.layout {
         Layout::Commands => None,
-        Layout::Detect => file.parent().and_then(Path::file_name).and_then(|name| name.to_str()),
+        Layout::Detect => Some(folder_name(&file)),
     };
-    let place = Place { id, folder: folder.map(str::to_owned), file };
+    let id = id_of(root, &file, folder.as_deref(), &mut diagnostics);
+    let place = Place { id: id.clone(), folder, file };
     let mut skill = document::read(&bytes, place, &mut diagnostics);
     if let Some(skill) = &mut skill
         && let Some(policy) = policy_file(&skill.origin.file)
@@ -59,27 +58,41 @@ fn read_document(root: &Root, file: PathBuf) -> (Option<Skill>, Vec<Diagnostic>)
     {
         skill.invocation = Invocation::Manual;
     }
+    for diagnostic in &mut diagnostics {
+        diagnostic.skill = Some(id.clone());
+    }
     (skill, diagnostics)
 }
 
+/// The name of the folder a document lies in, also where the path to it ends in `.` or `..`.
+fn folder_name(document: &Path) -> String {
+    let document = std::path::absolute(document).unwrap_or(document.to_path_buf());
+    let folder = document.parent().unwrap_or(&document);
+    let real = || folder.canonicalize().ok()?.file_name().map(OsStr::to_owned);
+    let name = folder.file_name().map(OsStr::to_owned).or_else(real);
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// The path of the skill's folder below the root, with forward slashes on every system.
-fn id_of(root: &Root, file: &Path, diagnostics: &mut Vec<Diagnostic>) -> String {
+fn id_of(
+    root: &Root,
+    file: &Path,
+    folder: Option<&str>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> String {
     let unit = match root.layout {
         Layout::Commands => file.with_extension(""),
         Layout::Detect => file.parent().unwrap_or(file).to_path_buf(),
     };
-    let below = unit.strip_prefix(&root.path).unwrap_or(&unit);
-    let below = if below.as_os_str().is_empty() {
-        // The root itself is a skill's folder.
-        Path::new(root.path.file_name().unwrap_or(unit.as_os_str()))
-    } else {
-        below
-    };
+    // Nothing is below a root that is the skill's own folder, or its document.
+    let below = unit.strip_prefix(&root.path).unwrap_or(Path::new(""));
     let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
-    let id = parts.join("/");
+    let id = match folder {
+        Some(folder) if parts.is_empty() => folder.to_owned(),
+        _ => parts.join("/"),
+    };
     if below.to_str().is_none() {
         let finding = Diagnostic::warning("path-not-utf8", file, "the path is not UTF-8")
-            .skill(&id)
             .hint("rename the folder: its id shows replacement characters");
         diagnostics.push(finding);
     }
@@ -102,21 +115,22 @@ fn forbids_implicit_use(file: &Path, diagnostics: &mut Vec<Diagnostic>) -> bool 
         allow_implicit_invocation: Option<bool>,
     }
     const MAX_POLICY_BYTES: u64 = 1 << 20;
-    let text = source::read_capped(file, MAX_POLICY_BYTES).ok().flatten().unwrap_or_default();
-    match serde_saphyr::from_str::<Settings>(&String::from_utf8_lossy(&text)) {
-        Ok(settings) => {
-            settings.policy.and_then(|policy| policy.allow_implicit_invocation) == Some(false)
-        }
-        Err(error) => {
-            let mut finding = Diagnostic::warning(
-                "broken-policy",
-                file,
-                format!("not read: {}", error.without_snippet()),
-            )
-            .hint("mend the YAML; until then the skill may be chosen automatically");
-            finding.line = error.location().map(|at| at.line());
-            diagnostics.push(finding);
-            false
-        }
-    }
+    let (reason, line) = match source::read_capped(file, MAX_POLICY_BYTES) {
+        Ok(Some(bytes)) => match serde_saphyr::from_str(&String::from_utf8_lossy(&bytes)) {
+            Ok(Settings { policy }) => {
+                return policy.and_then(|policy| policy.allow_implicit_invocation) == Some(false);
+            }
+            Err(error) => {
+                let (reason, line) = front_matter::reason(&error);
+                (reason, Some(line))
+            }
+        },
+        Ok(None) => (format!("larger than {} MiB", MAX_POLICY_BYTES >> 20), None),
+        Err(error) => (error.to_string(), None),
+    };
+    let mut finding = Diagnostic::warning("broken-policy", file, format!("not read: {reason}"))
+        .hint("mend the file; until then the skill may be chosen automatically");
+    finding.line = line;
+    diagnostics.push(finding);
+    false
 }
