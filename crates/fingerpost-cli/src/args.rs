@@ -153,10 +153,12 @@ pub(crate) struct Eval {
     pub(crate) verb: Option<EvalVerb>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-    /// Queries: JSON Lines with id and text, or id<tab>text [default: queries.jsonl in the library].
+    /// Queries: JSON Lines with id and text, or id<tab>text [default: queries.jsonl in the library's
+    /// folder, also packed].
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
-    /// Judgements: TREC, BEIR or query<tab>skill<tab>grade [default: qrels.tsv in the library].
+    /// Judgements: TREC, BEIR or query<tab>skill<tab>grade [default: qrels.tsv or qrels/test.tsv in
+    /// the library's folder].
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,
     #[command(flatten)]
@@ -172,6 +174,9 @@ pub(crate) struct Eval {
     /// Keep the run: .jsonl for JSON Lines, .json for SR-Agents, anything else for TREC.
     #[arg(long, value_name = "FILE")]
     pub(crate) run_out: Option<PathBuf>,
+    /// Write the judgements in another format: .tsv for BEIR, anything else for TREC.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels_out: Option<PathBuf>,
 }
 
 /// What to measure, and over which groups.

@@ -9,8 +9,8 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use fingerpost::atlas::{Atlas, Opened};
 use fingerpost::eval::{
     Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, Scored, compare,
-    evaluate, read_qrels, read_queries, read_run, write_run_jsonl, write_run_sr_agents,
-    write_run_trec,
+    evaluate, read_qrels, read_queries, read_run, write_qrels_beir, write_qrels_trec,
+    write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
 use fingerpost::index::{Scratch, Zeros};
 use rayon::prelude::*;
@@ -23,7 +23,8 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     if let Some(EvalVerb::Compare(compare)) = &eval.verb {
         return run_compare(compare, global);
     }
-    let qrels_file = named_or_beside(eval.qrels.as_ref(), eval, "qrels.tsv", "--qrels")?;
+    let qrels_file =
+        named_or_beside(eval.qrels.as_ref(), eval, &["qrels.tsv", "qrels/test.tsv"], "--qrels")?;
     let qrels = qrels(&qrels_file)?;
     let (run, queries) = match &eval.run {
         Some(file) => {
@@ -33,7 +34,8 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
             (run_file(file)?, queries)
         }
         None => {
-            let file = named_or_beside(eval.queries.as_ref(), eval, "queries.jsonl", "--queries")?;
+            let file =
+                named_or_beside(eval.queries.as_ref(), eval, &["queries.jsonl"], "--queries")?;
             let queries = queries_of(&file, &eval.judging.group_by)?;
             let opened = source::index(&eval.library, global, &eval.retriever.config()?)?;
             (search_all(&opened, &queries, depth(eval))?, Some(queries))
@@ -50,6 +52,9 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
         write_run(file, &run, &qrels, &evaluation, &tag(eval))
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
+    if let Some(file) = &eval.qrels_out {
+        write_qrels(file, &qrels).with_context(|| format!("cannot write {}", file.display()))?;
+    }
     if global.json {
         output::print_json(&evaluation)?;
     } else {
@@ -58,23 +63,29 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The file named, or the one that lies in the library's folder.
+/// The file named, or the one that lies in the library's folder, packed or not.
 fn named_or_beside(
     named: Option<&PathBuf>,
     eval: &Eval,
-    default: &str,
+    defaults: &[&str],
     flag: &str,
 ) -> anyhow::Result<PathBuf> {
     if let Some(file) = named {
         return Ok(file.clone());
     }
-    if let [library] = &eval.library.library[..] {
-        let beside = library.join(default);
-        if beside.is_file() {
-            return Ok(beside);
-        }
-    }
-    Err(UsageError::new(format!("name the file with {flag}: the library has no {default}")).into())
+    let folder = match &eval.library.library[..] {
+        [file] if file.is_file() => file.parent(),
+        [folder] => Some(folder.as_path()),
+        _ => None,
+    };
+    let candidates = folder.into_iter().flat_map(|folder| {
+        let endings = ["", ".zst", ".gz"];
+        defaults.iter().flat_map(move |name| endings.map(|end| folder.join(format!("{name}{end}"))))
+    });
+    candidates.into_iter().find(|file| file.is_file()).ok_or_else(|| {
+        let message = format!("name the file with {flag}: the library has no {}", defaults[0]);
+        UsageError::new(message).into()
+    })
 }
 
 /// Deep enough for every cutoff, and for measures that have none.
@@ -135,6 +146,16 @@ fn write_run(
         Some("jsonl") => write_run_jsonl(run, &mut out)?,
         Some("json") => write_run_sr_agents(run, qrels, evaluation, tag, &mut out)?,
         _ => write_run_trec(run, tag, &mut out)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn write_qrels(file: &Path, qrels: &Qrels) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("tsv") => write_qrels_beir(qrels, &mut out)?,
+        _ => write_qrels_trec(qrels, &mut out)?,
     }
     out.flush()?;
     Ok(())

@@ -134,7 +134,7 @@ impl Vectors {
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        if self.dimensions == 0 { 0 } else { self.values.len() / self.dimensions }
+        self.values.len().checked_div(self.dimensions).unwrap_or(0)
     }
 
     /// True if there is no row.

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 pub use compare::{Comparison, ComparisonConfig, HitPreservation, Paired, compare};
 pub use formats::{
-    FormatError, read_qrels, read_queries, read_run, write_run_jsonl, write_run_sr_agents,
-    write_run_trec,
+    FormatError, read_qrels, read_queries, read_run, write_qrels_beir, write_qrels_trec,
+    write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
 pub use measure::{Measure, MeasureError};
 use serde::Serialize;

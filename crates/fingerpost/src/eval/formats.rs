@@ -1,7 +1,7 @@
 //! How are queries, judgements and runs written down?
 //!
 //! In: TREC run and qrels, BEIR queries and qrels, SR-Agents' result JSON, and our own JSON Lines;
-//! which one it is shows in the first characters. Out: TREC, SR-Agents JSON, JSON Lines. These
+//! which one it is shows in the first characters. Out: TREC, BEIR, SR-Agents JSON, JSON Lines. These
 //! functions take text and give text: opening files is the caller's business.
 
 use std::io::{self, Write};
@@ -197,18 +197,45 @@ fn sr_agents(text: &str, file: &str) -> Result<SrAgents, FormatError> {
 pub fn write_run_trec(run: &Run, tag: &str, out: &mut impl Write) -> io::Result<()> {
     for (query, hits) in run.iter() {
         for (at, hit) in hits.iter().enumerate() {
-            for id in [query, &hit.skill] {
-                if id.contains(char::is_whitespace) {
-                    let message = format!(
-                        "the id '{id}' holds white space, which a TREC run cannot; write .jsonl instead"
-                    );
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-                }
-            }
-            writeln!(out, "{query} Q0 {} {} {} {tag}", hit.skill, at + 1, hit.score)?;
+            without_space(query)?;
+            let skill = without_space(&hit.skill)?;
+            writeln!(out, "{query} Q0 {skill} {} {} {tag}", at + 1, hit.score)?;
         }
     }
     Ok(())
+}
+
+/// Writes judgements as TREC has them: `query 0 skill grade`.
+pub fn write_qrels_trec(qrels: &Qrels, out: &mut impl Write) -> io::Result<()> {
+    for (query, grades) in qrels {
+        for (skill, grade) in grades {
+            without_space(query)?;
+            writeln!(out, "{query} 0 {} {grade}", without_space(skill)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes judgements as BEIR has them: tab-separated, with a header.
+pub fn write_qrels_beir(qrels: &Qrels, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "query-id\tcorpus-id\tscore")?;
+    for (query, grades) in qrels {
+        for (skill, grade) in grades {
+            writeln!(out, "{query}\t{skill}\t{grade}")?;
+        }
+    }
+    Ok(())
+}
+
+/// TREC parts its columns by white space, so no id may hold any.
+fn without_space(id: &str) -> io::Result<&str> {
+    if id.contains(char::is_whitespace) {
+        let message = format!(
+            "the id '{id}' holds white space, which TREC files cannot; write another format"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    Ok(id)
 }
 
 /// Writes our JSON Lines, one query a line.
@@ -303,6 +330,12 @@ mod tests {
         let trec = read_qrels("q1 0 a 2\nq1 0 b 0\n", "t").unwrap();
         let beir = read_qrels("query-id\tcorpus-id\tscore\nq1\ta\t2\r\nq1\tb\t0\n", "b").unwrap();
         assert_eq!(trec, beir);
+        let mut written = Vec::new();
+        write_qrels_trec(&trec, &mut written).unwrap();
+        assert_eq!(read_qrels(std::str::from_utf8(&written).unwrap(), "w").unwrap(), trec);
+        written.clear();
+        write_qrels_beir(&trec, &mut written).unwrap();
+        assert_eq!(read_qrels(std::str::from_utf8(&written).unwrap(), "w").unwrap(), trec);
         assert_eq!(read_qrels("q1\ta b\t1\n", "t").unwrap()["q1"]["a b"], 1);
     }
 

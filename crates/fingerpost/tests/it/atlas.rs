@@ -138,15 +138,16 @@ fn no_damage_goes_unnoticed() {
 
 #[test]
 fn a_damaged_or_older_file_is_named_and_rebuilt() {
+    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
     let fixture = Fixture::new();
     let file = fixture.open().0.file.unwrap();
-    let replace = |file: &Path, change: &dyn Fn(&mut Vec<u8>)| {
+    let replace = |file: &Path, change: Change<'_>| {
         let mut bytes = fs::read(file).unwrap();
         change(&mut bytes);
         fs::remove_file(file).unwrap();
         fs::write(file, bytes).unwrap();
     };
-    let changes: [(&dyn Fn(&mut Vec<u8>), &str); 3] = [
+    let changes: [(Change<'_>, &str); 3] = [
         (&|bytes| bytes[8] = 0, "has format 0"),
         (&|bytes| bytes.truncate(500), "is 500 bytes long"),
         (
