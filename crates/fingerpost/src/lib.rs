@@ -25,6 +25,7 @@ pub mod atlas;
 pub mod diagnostic;
 pub mod embedding;
 pub mod eval;
+pub mod exclusion;
 mod front_matter;
 pub mod index;
 pub mod library;

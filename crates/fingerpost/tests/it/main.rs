@@ -3,6 +3,7 @@
 mod atlas;
 mod data;
 mod examples;
+mod exclusions;
 mod library;
 mod measures;
 mod parity;

@@ -1,0 +1,195 @@
+//! Which parts of a document say what the skill is *not* for?
+//!
+//! Authors write "Not for X, use Y" by hand. Such a sentence names the neighbor and its subject, so
+//! it pulls the two together wherever text is compared for likeness; for neighborhoods it is left
+//! out. Two forms are found: a section under a heading such as "When not to use", and a sentence
+//! such as "Do not use for …". The rule is measured on real skills in `tests/it/exclusions.rs`.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Headings whose whole section is an exclusion.
+static HEADING: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        r"when (?:you (?:should )?)?not to (?:use|apply|invoke|reach)",
+        r"when (?:you )?should(?:n't| not) (?:use|apply)",
+        r"(?:do not|don'?t|never) (?:use|apply|invoke|trigger|activate)",
+        r"not (?:for|suitable for|intended for|appropriate)\b",
+        r"out[ -]of[ -]scope",
+        r"(?:what|this skill) (?:this skill )?(?:does|is) not",
+        r"anti-?triggers?",
+        r"不适用|不适合|何时不|什么时候不|不要使用|不应使用|不该使用|禁止使用|请勿使用|不在范围|超出范围",
+    ];
+    Regex::new(&format!(r"(?i)^(?:\W|\d)*(?:{})", forms.join("|"))).expect("a valid pattern")
+});
+
+/// Sentences that exclude.
+static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        // "Not for X", at the start of a sentence or a clause.
+        r"(?:^|[,;:(—–-]\s*|\band |\bbut )not (?:for|to be used)\b",
+        r"\b(?:do not|don'?t|never|should not|shouldn'?t|must not|cannot|can'?t) (?:be )?(?:use|used|invoke|invoked|trigger|triggered|activate|apply|load)\b(?: (?:this|the|it)(?: skill| tool)?)? (?:for|when|if|to|on|with|in|as|where|unless|outside)\b",
+        r"\b(?:do not|don'?t|never) (?:use|invoke|trigger|activate|apply|load) (?:this|it|the skill)\b",
+        r"\bnot (?:intended|meant|suitable|designed|appropriate|applicable|recommended|a good fit|the right (?:skill|tool)) (?:for|to|when|if)\b",
+        r"\bis(?:n'?t| not) for\b",
+        r"\b(?:skip|avoid)(?: using)? (?:this|it)\b",
+        r"\b(?:out of|outside(?: the| of)?) scope\b",
+        r"\buse (?:the )?[`*'\x22]?[\w/:.-]+[`*'\x22]?(?: skill| tool)? instead\b",
+        r"\binstead,? (?:use|see|try)\b",
+        r"\b(?:for|when) [^.]{3,80}, (?:use|see|prefer) (?:the )?(?:`[^`]+`|[\w/]+(?:-[\w/]+)+)",
+        r"不适用于|不适用[:：]|不适合用?于?|不要用于|不得用于|请勿用于|勿用于|不可用于|不用于|不应用于|不应使用|不要使用(?:本|此|该)|请勿使用(?:本|此|该)",
+        r"(?:请|应|改)(?:改)?用[^。]{1,30}(?:代替|替代|技能)|而(?:应|要)(?:使用|改用)",
+    ];
+    Regex::new(&format!("(?i)(?:{})", forms.join("|"))).expect("a valid pattern")
+});
+
+/// `text` without its exclusions; borrowed if it has none.
+pub fn without_exclusions(text: &str) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut found = false;
+    each_part(text, |part, is_exclusion| {
+        if is_exclusion {
+            found = true;
+        } else {
+            kept.push_str(part);
+        }
+    });
+    if found { Cow::Owned(kept) } else { Cow::Borrowed(text) }
+}
+
+/// The exclusions of `text`, in order.
+pub fn exclusions(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    each_part(text, |part, is_exclusion| {
+        let part = part.trim();
+        if is_exclusion && !part.is_empty() && !part.starts_with('#') {
+            found.push(part);
+        }
+    });
+    found
+}
+
+/// Cuts `text` into sentences, and says of each whether it excludes. The parts, joined, are `text`.
+fn each_part<'a>(text: &'a str, mut each: impl FnMut(&'a str, bool)) {
+    // The depth of the heading whose section is being left out.
+    let mut section: Option<usize> = None;
+    let mut in_code = false;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        if trimmed.starts_with("```") {
+            in_code = !in_code;
+        }
+        if let (Some((depth, heading)), false) = (heading(trimmed), in_code) {
+            let ends = section.is_some_and(|of| depth <= of);
+            if section.is_none() || ends {
+                section = HEADING.is_match(heading).then_some(depth);
+            }
+            each(line, section.is_some());
+        } else if section.is_some() || in_code || trimmed.is_empty() {
+            each(line, section.is_some());
+        } else {
+            for sentence in sentences(line) {
+                each(sentence, SENTENCE.is_match(sentence.trim_start_matches(BULLET)));
+            }
+        }
+    }
+}
+
+const BULLET: [char; 7] = ['-', '*', '•', ' ', '\t', '❌', '>'];
+
+/// A Markdown heading with its depth; a line that is bold as a whole counts as the deepest.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let text = line.trim_start_matches('#');
+    let depth = line.len() - text.len();
+    if (1..=6).contains(&depth) && text.starts_with(' ') {
+        return Some((depth, text.trim_matches(['*', ' ', ':', '：'])));
+    }
+    let bold = line.strip_prefix("**")?;
+    let inner = bold.strip_suffix("**").or_else(|| bold.strip_suffix("**:"))?;
+    (!inner.contains("**")).then(|| (7, inner.trim_matches([' ', ':', '：'])))
+}
+
+/// Cuts a line after each sentence: at a full stop followed by a space, or a Chinese one.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut at = rest.len();
+        let mut characters = rest.char_indices().peekable();
+        while let Some((start, c)) = characters.next() {
+            let end = start + c.len_utf8();
+            let spaced = characters.peek().is_some_and(|(_, next)| next.is_whitespace());
+            if matches!(c, '。' | '；' | '！' | '？')
+                || (matches!(c, '.' | '!' | '?' | ';') && spaced)
+            {
+                at = end;
+                break;
+            }
+        }
+        let (sentence, after) = rest.split_at(at);
+        rest = after;
+        Some(sentence)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expect: Expect) {
+        let shown =
+            format!("kept: {}\nexclusions: {:?}\n", without_exclusions(text), exclusions(text));
+        expect.assert_eq(&shown);
+    }
+
+    #[test]
+    fn sentences_that_exclude() {
+        check(
+            "Fill in PDF forms. Not for scanned pages; use pdf-ocr instead. Works offline.",
+            expect![[r#"
+                kept: Fill in PDF forms. Works offline.
+                exclusions: ["Not for scanned pages;", "use pdf-ocr instead."]
+            "#]],
+        );
+        check(
+            "适用于工资薪金。不适用于劳务报酬。按月计算。",
+            expect![[r#"
+                kept: 适用于工资薪金。按月计算。
+                exclusions: ["不适用于劳务报酬。"]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn sections_that_exclude_end_with_their_depth() {
+        check(
+            "# Merge\nJoins files.\n## When NOT to use\n- To split a file\n### Details\nmore\n## Steps\nOpen both.\n",
+            expect![[r##"
+                kept: # Merge
+                Joins files.
+                ## Steps
+                Open both.
+
+                exclusions: ["- To split a file", "more"]
+            "##]],
+        );
+    }
+
+    #[test]
+    fn ordinary_prose_and_code_stay() {
+        for text in [
+            "Use when the user asks for a forecast, not a climate normal.",
+            "Values from other corrections are not interchangeable. Do not round early.",
+            "```sh\n# do not use for x\nnot for you\n```\n",
+            "It is not fast. The tool can't find the file.",
+        ] {
+            assert_eq!(without_exclusions(text), text);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Does the rule for author-written exclusions find what people marked as such?
+
+use std::collections::BTreeSet;
+
+use fingerpost::exclusion::{exclusions, without_exclusions};
+use fingerpost::library::read_unpacked;
+use fingerpost::text::{Tokenizer, terms};
+
+use crate::data;
+
+#[derive(serde::Deserialize)]
+struct Marked {
+    description: Option<String>,
+    negative: Vec<String>,
+}
+
+/// On descriptions of real skills: the share of the marked text that the rule finds, and of the
+/// found text that is marked, counted in terms.
+#[test]
+fn real_descriptions() {
+    let Some(folder) = data::folder("boundaries") else { return };
+    let text = read_unpacked(&folder.join("natural.jsonl.zst")).unwrap();
+    let (mut marked, mut found, mut both) = (0, 0, 0);
+    for line in text.split('\n').filter(|line| !line.is_empty()) {
+        let skill: Marked = serde_json::from_str(line).unwrap();
+        let description = skill.description.unwrap_or_default();
+        let inside: Vec<&String> =
+            skill.negative.iter().filter(|text| description.contains(text.trim())).collect();
+        if inside.is_empty() {
+            continue;
+        }
+        let set = |text: &str| terms(text, Tokenizer::Auto).into_iter().collect::<BTreeSet<_>>();
+        let theirs = set(&inside.iter().map(|text| text.as_str()).collect::<Vec<_>>().join("\n"));
+        let ours = set(&exclusions(&description).join("\n"));
+        marked += theirs.len();
+        found += ours.len();
+        both += theirs.intersection(&ours).count();
+        assert!(without_exclusions(&description).len() <= description.len());
+    }
+    let recall = both as f64 / marked as f64;
+    let precision = both as f64 / found as f64;
+    assert!(recall > 0.9 && precision > 0.8, "recall {recall:.3}, precision {precision:.3}");
+}
