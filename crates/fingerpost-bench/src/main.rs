@@ -1,3 +1,60 @@
-//! Us and our peers on the same work.
+//! How fast is Fingerpost, beside the tools people would use instead?
+//!
+//! Each verb times every contestant on the same work in one run, taking turns, because a ratio of
+//! two figures measured on different days says little. Figures are reported, never asserted; what
+//! is asserted is that the contestants did the same work.
+#![expect(clippy::print_stdout, reason = "a benchmark's tables are its output")]
+#![expect(clippy::print_stderr, reason = "a run takes minutes and says on stderr what it does")]
 
-fn main() {}
+mod agreement;
+mod bm25s_peer;
+mod contest;
+mod growth;
+mod ours;
+mod report;
+mod sparse;
+mod tantivy_peer;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Fingerpost and its peers on the same work, in one run.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// BM25: index the `sra` library and answer its requests, against bm25s and tantivy.
+    Sparse(Sparse),
+}
+
+/// What `sparse` was asked to do.
+#[derive(Debug, Args)]
+pub(crate) struct Sparse {
+    /// Folder of the real data, with `sra` and `pool-zh` in it.
+    #[arg(long, value_name = "DIR", env = "FINGERPOST_DATA", default_value = "../shared/data")]
+    data: PathBuf,
+    /// How often everything is timed; medians are reported.
+    #[arg(long, value_name = "N", default_value = "5")]
+    repeats: NonZeroUsize,
+    /// Also write every figure here.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Python with bm25s and numba installed.
+    #[arg(long, value_name = "PATH", default_value = "target/golden-venv/bin/python")]
+    python: PathBuf,
+    /// Leave bm25s out: it takes half a minute a repeat and thread count.
+    #[arg(long)]
+    skip_bm25s: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().verb {
+        Verb::Sparse(arguments) => sparse::run(&arguments),
+    }
+}

@@ -1,0 +1,50 @@
+//! How is Fingerpost put to the work?
+
+use anyhow::Context;
+use fingerpost::eval::Query;
+use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::library::Library;
+use fingerpost::text::{Tokenizer, for_each_term};
+use fingerpost::view::{View, index_text};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::sparse::K;
+
+/// BM25 over the whole document, as in the paper's baseline.
+pub(crate) fn config(tokenizer: Tokenizer) -> SparseConfig {
+    SparseConfig { model: SparseModel::default(), tokenizer, view: View::Raw }
+}
+
+pub(crate) fn pool(threads: usize) -> anyhow::Result<ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.with_context(|| format!("cannot start {threads} threads"))
+}
+
+/// Tokenizes every skill and counts the terms: the share of a build that is no indexing.
+pub(crate) fn tokenize(library: &Library, tokenizer: Tokenizer, pool: &ThreadPool) -> usize {
+    pool.install(|| {
+        let terms = library.skills().par_iter().map(|skill| {
+            let mut terms = 0;
+            for_each_term(&index_text(skill, View::Raw), tokenizer, |_| terms += 1);
+            terms
+        });
+        terms.sum()
+    })
+}
+
+pub(crate) fn build(library: &Library, tokenizer: Tokenizer, pool: &ThreadPool) -> SparseIndex {
+    pool.install(|| SparseIndex::build(library, &config(tokenizer)))
+}
+
+/// The best hits of every request, one working memory a thread.
+pub(crate) fn search(index: &SparseIndex, queries: &[Query], pool: &ThreadPool) -> Vec<Vec<Hit>> {
+    pool.install(|| {
+        let hits = queries.par_iter().map_init(Scratch::default, |scratch, query| {
+            index
+                .search(&query.text, K, Zeros::Dropped, scratch)
+                .expect("an index built in memory is sound")
+        });
+        hits.collect()
+    })
+}
