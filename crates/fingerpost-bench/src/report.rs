@@ -40,7 +40,14 @@ pub(crate) fn print(report: &Report) {
 fn build_table(report: &Report) -> Table {
     let timings = &report.timings;
     let mut table = table([
-        "contestant", "threads", "tokenize", "index", "both", "min … max", "skills/s", "by ours",
+        "contestant",
+        "threads",
+        "tokenize",
+        "index",
+        "both",
+        "min … max",
+        "skills/s",
+        "by ours",
     ]);
     for build in timings.of(Task::Build) {
         let part = |task| {
@@ -71,8 +78,15 @@ fn build_table(report: &Report) -> Table {
 
 fn search_table(report: &Report) -> Table {
     let timings = &report.timings;
-    let mut table =
-        table(["contestant", "threads", "seconds", "min … max", "queries/s", "µs/query", "by ours"]);
+    let mut table = table([
+        "contestant",
+        "threads",
+        "seconds",
+        "min … max",
+        "queries/s",
+        "µs/query",
+        "by ours",
+    ]);
     for task in [Task::Search, Task::SearchTokenized] {
         for search in timings.of(task) {
             let ours = timings.get(Task::Search, OURS, search.threads);
@@ -116,8 +130,18 @@ fn target_table(targets: &[Target]) -> Table {
 
 fn growth_table(growth: &[Size]) -> Table {
     let mut table = table([
-        "skills", "text MB", "terms", "index MB", "build s", "µs/skill", "×", "search s", "µs/query",
-        "×", "ns/query/skill", "×",
+        "skills",
+        "text MB",
+        "terms",
+        "index MB",
+        "build s",
+        "µs/skill",
+        "×",
+        "search s",
+        "µs/query",
+        "×",
+        "ns/query/skill",
+        "×",
     ]);
     for size in growth {
         let first = &growth[0];

@@ -59,8 +59,8 @@ pub(crate) fn run(arguments: &Sparse) -> anyhow::Result<()> {
 
     let roots = [Root::new(&corpus)];
     let library = Library::load(&roots, LoadOptions::default())?.value;
-    let text = read_unpacked(&requests)
-        .with_context(|| format!("cannot read {}", requests.display()))?;
+    let text =
+        read_unpacked(&requests).with_context(|| format!("cannot read {}", requests.display()))?;
     let queries = read_queries(&text, &requests.display().to_string(), "dataset")?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut pools = vec![ours::pool(1)?];
@@ -128,13 +128,12 @@ impl Work {
             // The indexes of the last turn are gone before the next is built.
             drop(built.take());
             let threads = pool.current_num_threads();
-            timings.time(Task::Tokenize, OURS, threads, || ours::tokenize(library, TOKENIZER, pool));
-            let index = timings.time(Task::Build, OURS, threads, || {
-                ours::build(library, TOKENIZER, pool)
-            });
-            let peer = timings.time(Task::Build, TANTIVY, threads, || {
-                tantivy_peer::build(library, threads)
-            })?;
+            timings
+                .time(Task::Tokenize, OURS, threads, || ours::tokenize(library, TOKENIZER, pool));
+            let index =
+                timings.time(Task::Build, OURS, threads, || ours::build(library, TOKENIZER, pool));
+            let peer = timings
+                .time(Task::Build, TANTIVY, threads, || tantivy_peer::build(library, threads))?;
             built = Some((index, peer));
         }
         let (index, peer) = built.context("there is a pool of one thread at least")?;

@@ -15,9 +15,7 @@ use rayon::prelude::*;
 use tantivy::collector::TopDocs;
 use tantivy::indexer::NoMergePolicy;
 use tantivy::query::BooleanQuery;
-use tantivy::schema::{
-    FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use tantivy::{DocAddress, Index, IndexWriter, Searcher, TantivyDocument, Term};
 
@@ -52,7 +50,8 @@ pub(crate) fn build(library: &Library, threads: usize) -> anyhow::Result<Built> 
     let row = schema.add_u64_field("row", FAST);
     let index = Index::create_in_ram(schema.build());
     index.tokenizers().register(TOKENIZER, OurTokenizer::default());
-    let mut writer: IndexWriter = index.writer_with_num_threads(threads, threads * WRITER_MEMORY)?;
+    let mut writer: IndexWriter =
+        index.writer_with_num_threads(threads, threads * WRITER_MEMORY)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
     for (at, skill) in (0..).zip(library.skills()) {
         let mut document = TantivyDocument::default();

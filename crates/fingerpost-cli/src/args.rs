@@ -11,7 +11,7 @@ use fingerpost::view::View;
 
 use crate::output::UsageError;
 
-/// Tell look-alike skills apart: search and measure a library of agent skills.
+/// Tell look-alike skills apart: compile, search and measure a library of agent skills.
 #[derive(Debug, Parser)]
 #[command(name = "fingerpost", version, about, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -64,8 +64,17 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Group a library's look-alike skills into neighborhoods, and keep them in an atlas.
+    Compile(Compile),
     /// Rank the skills of a library for a request.
     Search(Search),
+    /// Show who could be taken for a skill.
+    Neighbors(Neighbors),
+    /// Show what distinguishes two skills, and who wins which judged request.
+    Diff(Diff),
+    /// Figures, a map, and a sweep of settings of a compiled library.
+    #[command(subcommand)]
+    Atlas(AtlasVerb),
     /// Measure a retriever on judged queries, or compare runs.
     Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
@@ -223,4 +232,104 @@ pub(crate) struct Compare {
 pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
+}
+
+/// How neighborhoods are made.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NeighborhoodArgs {
+    /// Cosine distance below which skills are look-alikes [default: measured in the library].
+    #[arg(long, value_name = "X")]
+    pub(crate) max_distance: Option<f64>,
+    /// K-means buckets [default: as many as hold about 130 skills each].
+    #[arg(long, value_name = "N")]
+    pub(crate) buckets: Option<NonZeroUsize>,
+    /// Members of a neighborhood at most.
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) max_size: NonZeroUsize,
+    /// Link inside buckets only, as the paper does; look-alikes in different buckets are lost.
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compile {
+    /// Libraries, as for --library elsewhere [default: where the agents on this machine look].
+    #[arg(value_name = "LIBRARY")]
+    pub(crate) library: Vec<PathBuf>,
+    /// Keep skills that their authors reserve for explicit use.
+    #[arg(long)]
+    pub(crate) include_manual: bool,
+    #[command(flatten)]
+    pub(crate) neighborhood: NeighborhoodArgs,
+    /// Compute everything anew, instead of placing what changed.
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Neighbors {
+    /// The skill's id, or its name.
+    pub(crate) skill: String,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// How many neighbors.
+    #[arg(short, default_value_t = 10, value_name = "N")]
+    pub(crate) k: usize,
+    #[command(flatten)]
+    pub(crate) neighborhood: NeighborhoodArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// One skill's id or name.
+    pub(crate) first: String,
+    /// The other's.
+    pub(crate) second: String,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Judged requests [default: queries.jsonl in the library's folder].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Their judgements [default: qrels.tsv or qrels/test.tsv in the library's folder].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AtlasVerb {
+    /// Skills, neighborhoods, threshold, duplicates.
+    Stats(Stats),
+    /// Draw the library as an SVG picture.
+    Map(MapArgs),
+    /// Partition with every combination of settings, and print the structure of each.
+    Sweep(SweepArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    #[command(flatten)]
+    pub(crate) neighborhood: NeighborhoodArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MapArgs {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Where to write the picture.
+    #[arg(long, value_name = "FILE", default_value = "map.svg")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Numbers of buckets to try.
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [100, 200, 300])]
+    pub(crate) buckets: Vec<usize>,
+    /// Cosine distances to try.
+    #[arg(long, value_name = "X,…", value_delimiter = ',', default_values_t = [0.10, 0.12, 0.15, 0.18, 0.20])]
+    pub(crate) max_distance: Vec<f64>,
 }

@@ -5,7 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use fingerpost::atlas::{Atlas, Opened};
 use fingerpost::eval::{
     Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, Scored, compare,
@@ -18,6 +17,7 @@ use rayon::prelude::*;
 use crate::args::{Compare, Eval, EvalVerb, Global};
 use crate::output::{self, Exit, FAINT, UsageError, plural};
 use crate::source;
+use crate::table::table;
 
 pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     if let Some(EvalVerb::Compare(compare)) = &eval.verb {
@@ -73,16 +73,7 @@ fn named_or_beside(
     if let Some(file) = named {
         return Ok(file.clone());
     }
-    let folder = match &eval.library.library[..] {
-        [file] if file.is_file() => file.parent(),
-        [folder] => Some(folder.as_path()),
-        _ => None,
-    };
-    let candidates = folder.into_iter().flat_map(|folder| {
-        let endings = ["", ".zst", ".gz"];
-        defaults.iter().flat_map(move |name| endings.map(|end| folder.join(format!("{name}{end}"))))
-    });
-    candidates.into_iter().find(|file| file.is_file()).ok_or_else(|| {
+    source::beside(&eval.library, defaults).ok_or_else(|| {
         let message = format!("name the file with {flag}: the library has no {}", defaults[0]);
         UsageError::new(message).into()
     })
@@ -278,18 +269,6 @@ fn print_comparisons(args: &Compare, comparisons: &[Comparison]) -> anyhow::Resu
         args.resamples
     )?;
     Ok(())
-}
-
-fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('─').junction('─');
-    table.load_style(TableStyle::new().header_separator(rule).bottom_border(rule));
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
 
 /// Figures are printed as in the literature: 47.96 for 0.4796.

@@ -2,11 +2,16 @@
 //! printing what it answers.
 
 mod args;
+mod atlas;
+mod compile;
+mod diff;
 mod doctor;
 mod eval;
+mod neighbors;
 mod output;
 mod search;
 mod source;
+mod table;
 
 use std::process::ExitCode;
 
@@ -23,7 +28,11 @@ fn main() -> ExitCode {
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
     }
     let done = match &arguments.verb {
+        Verb::Compile(compile) => compile::run(compile, &arguments.global),
         Verb::Search(search) => search::run(search, &arguments.global),
+        Verb::Neighbors(neighbors) => neighbors::run(neighbors, &arguments.global),
+        Verb::Diff(diff) => diff::run(diff, &arguments.global),
+        Verb::Atlas(verb) => atlas::run(verb, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
     };

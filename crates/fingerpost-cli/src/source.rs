@@ -31,7 +31,7 @@ pub(crate) fn options(args: &LibraryArgs) -> LoadOptions {
 }
 
 /// The atlas asked for; by default that of the only library named, else one in this folder.
-fn atlas(args: &LibraryArgs, global: &Global) -> Atlas {
+pub(crate) fn atlas(args: &LibraryArgs, global: &Global) -> Atlas {
     let path = match (&global.atlas, &args.library[..]) {
         (Some(path), _) => path.clone(),
         (None, [library]) => Atlas::default_path(library),
@@ -67,6 +67,17 @@ pub(crate) fn index(
     output::say(global, &line);
     output::summarise(global, &diagnostics);
     Ok(opened)
+}
+
+/// A file of one of these names in the folder of the only library named, packed or not.
+pub(crate) fn beside(args: &LibraryArgs, names: &[&str]) -> Option<PathBuf> {
+    let folder = match &args.library[..] {
+        [file] if file.is_file() => file.parent()?,
+        [folder] => folder,
+        _ => return None,
+    };
+    let packed = |name: &&str| ["", ".zst", ".gz"].map(|end| folder.join(format!("{name}{end}")));
+    names.iter().flat_map(packed).find(|file| file.is_file())
 }
 
 /// A text file named by the user, unpacked; its name is part of any error.

@@ -1,19 +1,27 @@
 //! Where is the compiled library kept, and is it still the one on disk?
 //!
-//! An atlas is one directory. Its index files are named by a digest of everything they were made
-//! from, written under a temporary name and renamed, so that a reader sees a whole file or none and
-//! a kill leaves nothing but a temporary file behind. `library.json` remembers which library the
-//! files on disk were when last looked at, so that an unchanged library is not read again.
+//! An atlas is one directory. What is large (indexes, vectors) lies in files named by a digest of
+//! everything they were made from, written under a temporary name and renamed, so that a reader
+//! sees a whole file or none. What says which of them count (skills, neighborhoods, settings) lies
+//! in one SQLite file and changes in one transaction. A kill at any moment leaves the last whole
+//! state and at most a temporary file. One process writes at a time; any number read.
 
-use std::fs::{self, File};
+mod catalog;
+mod sparse;
+mod vectors;
+
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Diagnostic, Warned};
-use crate::index::{FORMAT_VERSION, IndexError, SparseConfig, SparseIndex};
-use crate::library::{Library, LoadError, LoadOptions, Root, stamp};
+pub use self::catalog::{Catalog, Compiled, SkillRow};
+pub use self::sparse::{Opened, Provenance};
+use crate::diagnostic::Diagnostic;
+use crate::index::IndexError;
+use crate::library::{LoadError, LoadOptions, Root, stamp};
 
 /// The directory of an atlas.
 #[derive(Debug, Clone)]
@@ -35,28 +43,50 @@ pub enum AtlasError {
         /// What is wrong with it.
         source: IndexError,
     },
-}
-
-/// How an index came to hand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provenance {
-    /// It was there, and the library has not changed.
-    Opened,
-    /// There was none for this library and these settings.
-    Built,
-    /// There was one that could not be used; the reason is given.
-    Rebuilt(String),
-}
-
-/// An index ready for use.
-#[derive(Debug)]
-pub struct Opened {
-    /// The index.
-    pub index: SparseIndex,
-    /// Its file; `None` if it could not be written and lives in memory only.
-    pub file: Option<PathBuf>,
-    /// How it came to hand.
-    pub provenance: Provenance,
+    /// A file or folder of the atlas could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The catalog could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Catalog {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The atlas was made by a later version.
+    #[error("{} has format {found}, this program knows formats up to {known}; use a newer fingerpost, or another --atlas", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The latest we know.
+        known: i64,
+    },
+    /// Another process is writing.
+    #[error("{} is being written by another fingerpost{}; wait for it, or use another --atlas", path.display(), writer.map_or(String::new(), |pid| format!(" (process {pid})")))]
+    Locked {
+        /// The atlas.
+        path: PathBuf,
+        /// The process, if it left its number.
+        writer: Option<u32>,
+    },
+    /// What was written cannot be read back.
+    #[error("{} is damaged ({message}); run `fingerpost compile --rebuild`", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
 }
 
 /// What is remembered of the library between two runs.
@@ -66,6 +96,15 @@ struct Remembered {
     library: String,
     findings: usize,
 }
+
+/// The right to write to an atlas, held until dropped.
+#[derive(Debug)]
+pub struct WriteLock {
+    _file: File,
+}
+
+/// Files of one kind that are kept: those of the last few versions of the library.
+const KEPT_FILES: usize = 8;
 
 impl Atlas {
     /// The atlas in this directory, which need not exist yet.
@@ -84,63 +123,29 @@ impl Atlas {
         &self.path
     }
 
-    /// An index of the library at `roots`: the one on disk if it is there and sound and nothing
-    /// changed, else a new one. The diagnostics are those of loading, if loading was needed.
-    pub fn sparse_index(
-        &self,
-        roots: &[Root],
-        options: LoadOptions,
-        config: &SparseConfig,
-    ) -> Result<Warned<Opened>, AtlasError> {
-        let stamp = self.stamp(roots, options);
-        let mut refused = None;
-        if let Some(remembered) = self.remembered()
-            && Some(&remembered.stamp) == stamp.as_ref()
-        {
-            match self.open(&self.index_file(&remembered.library, config)) {
-                Ok(Some(opened)) => return Ok(Warned { value: opened, diagnostics: Vec::new() }),
-                Ok(None) => {}
-                Err(reason) => refused = Some(reason),
+    /// Takes the right to write, or says who has it. The system gives it back when the process
+    /// ends, however it ends.
+    pub fn lock(&self) -> Result<WriteLock, AtlasError> {
+        let path = self.path.join("lock");
+        let failed = |source| AtlasError::File { action: "write", path: path.clone(), source };
+        fs::create_dir_all(&self.path).map_err(failed)?;
+        let mut file = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let writer = fs::read_to_string(&path).ok().and_then(|pid| pid.trim().parse().ok());
+                return Err(AtlasError::Locked { path: self.path.clone(), writer });
             }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        let Warned { value: library, mut diagnostics } = Library::load(roots, options)?;
-        let digest = library.digest().to_hex().to_string();
-        let file = self.index_file(&digest, config);
-        let opened = match self.open(&file) {
-            Ok(Some(opened)) => opened,
-            other => {
-                if let Err(reason) = other {
-                    refused = Some(reason);
-                }
-                if let Some(reason) = &refused {
-                    let finding = Diagnostic::warning("unusable-index", &file, reason.clone())
-                        .hint("it was built again; nothing is lost");
-                    diagnostics.push(finding);
-                }
-                let index = SparseIndex::build(&library, config);
-                let provenance = refused.map_or(Provenance::Built, Provenance::Rebuilt);
-                // A library in a folder we may not write to can still be searched.
-                let written = self.write(&file, index.bytes());
-                let file =
-                    written.map(|()| file).map_err(|finding| diagnostics.push(*finding)).ok();
-                Opened { index, file, provenance }
-            }
-        };
-        if let Some(stamp) = stamp
-            && opened.file.is_some()
-        {
-            let remembered = Remembered { stamp, library: digest, findings: diagnostics.len() };
-            let json = serde_json::to_vec_pretty(&remembered).expect("plain data");
-            if let Err(finding) = self.write(&self.path.join("library.json"), &json) {
-                diagnostics.push(*finding);
-            }
-        }
-        Ok(Warned { value: opened, diagnostics })
-    }
-
-    /// Names the file in an error met while searching it.
-    pub fn damaged(opened: &Opened, source: IndexError) -> AtlasError {
-        AtlasError::Index { path: opened.file.clone().unwrap_or_default(), source }
+        file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(failed)?;
+        Ok(WriteLock { _file: file })
     }
 
     /// How many findings the last loading had, if the library is remembered.
@@ -148,12 +153,18 @@ impl Atlas {
         self.remembered().map_or(0, |remembered| remembered.findings)
     }
 
+    /// Is the library on disk still the one that was compiled last?
+    pub fn is_current(&self, roots: &[Root], options: LoadOptions, compiled: &Compiled) -> bool {
+        self.stamp(roots, options).is_some_and(|stamp| stamp == compiled.stamp)
+    }
+
     fn remembered(&self) -> Option<Remembered> {
         serde_json::from_slice(&fs::read(self.path.join("library.json")).ok()?).ok()
     }
 
-    /// `None` where the files change under our eyes: then nothing is remembered.
-    fn stamp(&self, roots: &[Root], options: LoadOptions) -> Option<String> {
+    /// What the library's files look like from outside; `None` where they change under our eyes:
+    /// then nothing is remembered.
+    pub fn stamp(&self, roots: &[Root], options: LoadOptions) -> Option<String> {
         let files = stamp(roots).ok()?;
         let settings = format!("{} {}", options.include_manual, env!("CARGO_PKG_VERSION"));
         let mut hasher = blake3::Hasher::new();
@@ -161,57 +172,55 @@ impl Atlas {
         Some(hasher.finalize().to_hex().to_string())
     }
 
-    /// The file's name says what it was made from.
-    fn index_file(&self, library: &str, config: &SparseConfig) -> PathBuf {
-        let settings = serde_json::to_string(config).expect("plain data");
-        let key = blake3::hash(format!("{FORMAT_VERSION} {library} {settings}").as_bytes());
-        let model = match config.model {
-            crate::index::SparseModel::Bm25(_) => "bm25",
-            crate::index::SparseModel::Tfidf => "tfidf",
-        };
-        let key = &key.to_hex()[..16];
-        self.path.join("index").join(format!("{model}-{}-{key}.sparse", config.view))
-    }
-
-    /// `Ok(None)` if there is no such file, `Err` with a sentence if there is one we cannot use.
-    fn open(&self, path: &Path) -> Result<Option<Opened>, String> {
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(format!("cannot be opened: {error}")),
-        };
-        // SAFETY: an index file is never changed after it got its name: it is written under
-        // another one and renamed, and a new version gets a new file.
-        let map = unsafe { memmap2::Mmap::map(&file) };
-        let map = map.map_err(|error| format!("cannot be mapped: {error}"))?;
-        let index = SparseIndex::open(map).map_err(|error| error.to_string())?;
-        Ok(Some(Opened { index, file: Some(path.to_path_buf()), provenance: Provenance::Opened }))
-    }
-
-    /// Writes beside the target, flushes to the disk, renames.
+    /// Writes a file that can be done without: a failure is a finding.
     fn write(&self, target: &Path, bytes: &[u8]) -> Result<(), Box<Diagnostic>> {
-        let folder = target.parent().unwrap_or(&self.path);
-        let process = std::process::id();
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = folder.join(format!(".{name}.{process}.tmp"));
-        let written = fs::create_dir_all(folder)
-            .and_then(|()| File::create(&temporary))
-            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&temporary, target));
-        written.map_err(|error| {
-            // What could not be finished is of no use to anyone.
-            let _ = fs::remove_file(&temporary);
+        self.replace(target, bytes).map_err(|error| {
             let message = format!("cannot be written: {error}");
             let finding = Diagnostic::warning("atlas-not-written", target, message)
                 .hint("the work is done again next time; name a folder for it with --atlas");
             Box::new(finding)
         })
+    }
+
+    /// Writes a file that cannot.
+    fn write_or_fail(&self, target: &Path, bytes: &[u8]) -> Result<(), AtlasError> {
+        self.replace(target, bytes).map_err(|source| AtlasError::File {
+            action: "write",
+            path: target.to_path_buf(),
+            source,
+        })
+    }
+
+    /// Writes beside the target, flushes to the disk, renames.
+    fn replace(&self, target: &Path, bytes: &[u8]) -> io::Result<()> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let folder = target.parent().unwrap_or(&self.path);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = folder.join(format!(".{name}.{process}.{count}.tmp"));
+        let written = fs::create_dir_all(folder)
+            .and_then(|()| File::create(&temporary))
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&temporary, target));
+        if written.is_err() {
+            // What could not be finished is of no use to anyone.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    /// Forgets the oldest files of a folder; whoever has one open keeps it until done.
+    fn prune(&self, folder: &Path) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut files: Vec<(std::time::SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        files.sort();
+        let surplus = files.len().saturating_sub(KEPT_FILES);
+        for (_, file) in &files[..surplus] {
+            // Another process may have been quicker.
+            let _ = fs::remove_file(file);
+        }
     }
 }

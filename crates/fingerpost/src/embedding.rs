@@ -4,8 +4,12 @@
 //! or a server over HTTP. Vectors are rows of one dimension and length one, so that the cosine of
 //! two of them is their inner product.
 
-use std::fmt;
+mod fit;
 
+use std::fmt;
+use std::sync::Arc;
+
+pub use fit::{Fit, FitConfig, FitError};
 use serde::{Deserialize, Serialize};
 
 use crate::skill::SkillIdx;
@@ -108,10 +112,29 @@ pub enum EmbedError {
 }
 
 /// Rows of one length, each a unit vector (or all zeros, for a text without a known term).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dimensions: usize,
-    values: Vec<f32>,
+    values: Values,
+}
+
+/// The numbers, in memory or in a mapped file.
+#[derive(Debug, Clone)]
+enum Values {
+    Owned(Vec<f32>),
+    Mapped { map: Arc<memmap2::Mmap>, start: usize },
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Values::Owned(Vec::new())
+    }
+}
+
+impl PartialEq for Vectors {
+    fn eq(&self, other: &Self) -> bool {
+        self.dimensions == other.dimensions && self.values() == other.values()
+    }
 }
 
 impl Vectors {
@@ -124,7 +147,12 @@ impl Vectors {
         for row in values.chunks_exact_mut(dimensions) {
             normalise(row);
         }
-        Self { dimensions, values }
+        Self { dimensions, values: Values::Owned(values) }
+    }
+
+    /// Rows that lie in a file from byte `start` to its end, and are of length one already.
+    pub(crate) fn mapped(dimensions: usize, map: memmap2::Mmap, start: usize) -> Self {
+        Self { dimensions, values: Values::Mapped { map: Arc::new(map), start } }
     }
 
     /// Length of a row.
@@ -134,27 +162,30 @@ impl Vectors {
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.values.len().checked_div(self.dimensions).unwrap_or(0)
+        self.values().len().checked_div(self.dimensions).unwrap_or(0)
     }
 
     /// True if there is no row.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values().is_empty()
     }
 
     /// One row.
     pub fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.dimensions..(row + 1) * self.dimensions]
+        &self.values()[row * self.dimensions..(row + 1) * self.dimensions]
     }
 
     /// All rows, one after another.
     pub fn values(&self) -> &[f32] {
-        &self.values
+        match &self.values {
+            Values::Owned(values) => values,
+            Values::Mapped { map, start } => bytemuck::cast_slice(&map[*start..]),
+        }
     }
 
     /// All rows in turn.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
-        self.values.chunks_exact(self.dimensions.max(1))
+        self.values().chunks_exact(self.dimensions.max(1))
     }
 
     /// Cosine of two skills' vectors.

@@ -22,6 +22,8 @@
 //! ```
 
 pub mod atlas;
+pub mod compile;
+pub mod contrast;
 pub mod diagnostic;
 pub mod embedding;
 pub mod eval;
@@ -29,6 +31,8 @@ pub mod exclusion;
 mod front_matter;
 pub mod index;
 pub mod library;
+pub mod map;
+pub mod neighborhood;
 pub mod skill;
 pub mod text;
 pub mod view;

@@ -1,12 +1,13 @@
-//! Which text of a skill may an index see?
+//! Which text of a skill may an index see, and which is compared for likeness?
 //!
-//! This is the only place where a skill's fields become index text.
+//! This is the only place where a skill's fields become text to be searched or embedded.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::exclusion::without_exclusions;
 use crate::skill::Skill;
 
 /// The text an index sees of a skill.
@@ -53,4 +54,11 @@ pub fn index_text(skill: &Skill, view: View) -> String {
             text
         }
     }
+}
+
+/// The text by which skills are compared for likeness: the document without what its author says
+/// it is *not* for, which names the neighbors and would pull them near. Pages never enter it.
+pub fn clustering_text(skill: &Skill) -> String {
+    let parts = [&skill.name, &skill.description, &skill.content];
+    parts.map(|part| without_exclusions(part)).join("\n")
 }

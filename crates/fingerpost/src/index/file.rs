@@ -296,7 +296,11 @@ impl Layout {
 
     pub(super) fn find_term(&self, storage: &Storage, term: &str) -> Option<u32> {
         let slots = self.part::<u32>(storage, Part::TermSlots);
-        vocabulary::find(slots, term, |number| self.term(storage, number))
+        let offsets = self.part::<u32>(storage, Part::TermOffsets);
+        let terms = self.part::<u8>(storage, Part::Terms);
+        vocabulary::find(slots, term, |number| {
+            &terms[offsets[number as usize] as usize..offsets[number as usize + 1] as usize]
+        })
     }
 
     pub(super) fn term<'a>(&self, storage: &'a Storage, number: u32) -> &'a str {

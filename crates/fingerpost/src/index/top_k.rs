@@ -3,12 +3,15 @@
 use super::Hit;
 use crate::skill::SkillIdx;
 
-/// Selects the largest scores; keeps its buffer between searches.
+/// Selects the largest scores; keeps its buffers between searches.
 #[derive(Debug, Default)]
 pub(super) struct TopK {
     /// Score bits above, inverted row below: larger keys are better hits, and equal scores are
     /// ordered by row, all in one integer comparison.
     keys: Vec<u64>,
+    /// The largest score of each block of rows, and the same in another order.
+    maxima: Vec<f32>,
+    ranked: Vec<f32>,
 }
 
 impl TopK {
@@ -18,11 +21,12 @@ impl TopK {
         if k == 0 {
             return Vec::new();
         }
+        self.maxima.clear();
+        self.maxima.extend(scores.chunks(BLOCK).map(largest));
         let room = k.saturating_mul(2).clamp(64, scores.len().max(64));
-        let mut threshold = 0.0;
-        for (block, scores) in scores.chunks(BLOCK).enumerate() {
-            // Most blocks hold nothing that could enter; this comparison is vectorised.
-            if !scores.iter().fold(false, |any, &score| any | (score > threshold)) {
+        let mut threshold = self.first_threshold(k);
+        for (block, (scores, &largest)) in scores.chunks(BLOCK).zip(&self.maxima).enumerate() {
+            if largest <= threshold {
                 continue;
             }
             for (at, &score) in scores.iter().enumerate() {
@@ -41,9 +45,37 @@ impl TopK {
         self.keys.truncate(k);
         self.keys.iter().map(|&key| hit(key)).collect()
     }
+
+    /// A score below the `k`-th best: `k` blocks have a row that is above it. Few rows are, so the
+    /// scan for them passes over most blocks.
+    fn first_threshold(&mut self, k: usize) -> f32 {
+        if self.maxima.len() <= k {
+            return 0.0;
+        }
+        self.ranked.clone_from(&self.maxima);
+        let (_, kth, _) = self.ranked.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+        kth.next_down().max(0.0)
+    }
 }
 
-const BLOCK: usize = 64;
+/// Rows whose largest score is kept: few enough that a scan of them costs little, and enough that
+/// there are not too many maxima to rank.
+const BLOCK: usize = 32;
+
+/// The largest of the scores, or zero if none is above it. Lanes, because a single running
+/// maximum would wait for itself at every step.
+fn largest(scores: &[f32]) -> f32 {
+    const LANES: usize = 8;
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut lanes = [0.0; LANES];
+    let (chunks, rest) = scores.as_chunks::<LANES>();
+    for chunk in chunks {
+        for (lane, &score) in lanes.iter_mut().zip(chunk) {
+            *lane = larger(*lane, score);
+        }
+    }
+    lanes.iter().chain(rest).fold(0.0, |a, &b| larger(a, b))
+}
 
 /// The bits of positive floats are ordered like the floats themselves.
 fn key(score: f32, row: u32) -> u64 {

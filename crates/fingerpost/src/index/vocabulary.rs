@@ -4,8 +4,8 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Terms in the order in which they were first met.
-#[derive(Default)]
-pub(super) struct Vocabulary {
+#[derive(Debug, Default)]
+pub(crate) struct Vocabulary {
     bytes: String,
     ends: Vec<u32>,
     table: HashTable<(u64, u32)>,
@@ -13,7 +13,7 @@ pub(super) struct Vocabulary {
 
 impl Vocabulary {
     /// The term's number, a new one if it has none yet.
-    pub(super) fn number(&mut self, term: &str) -> u32 {
+    pub(crate) fn number(&mut self, term: &str) -> u32 {
         let hash = xxh3_64(term.as_bytes());
         let Self { bytes, ends, table } = self;
         let entry = table.entry(
@@ -33,20 +33,29 @@ impl Vocabulary {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// The term's number, if it has one.
+    pub(crate) fn get(&self, term: &str) -> Option<u32> {
+        let hash = xxh3_64(term.as_bytes());
+        let same = |&(other, number): &(u64, u32)| {
+            other == hash && get(&self.bytes, &self.ends, number) == term
+        };
+        self.table.find(hash, same).map(|found| found.1)
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len() as u32).map(|number| get(&self.bytes, &self.ends, number))
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.bytes
     }
 
     /// Start of each term in [`Vocabulary::text`], and the end of the last.
-    pub(super) fn offsets(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = u32> {
         std::iter::once(0).chain(self.ends.iter().copied())
     }
 }
@@ -61,7 +70,7 @@ const EMPTY: u32 = u32::MAX;
 
 /// An open-addressing table of term numbers, for the file: found in one or two reads, where a
 /// binary search over a million terms takes twenty.
-pub(super) fn slots(vocabulary: &Vocabulary) -> Vec<u32> {
+pub(crate) fn slots(vocabulary: &Vocabulary) -> Vec<u32> {
     let size = (vocabulary.len() * 3 / 2 + 1).next_power_of_two();
     let mut slots = vec![EMPTY; size];
     for (number, term) in vocabulary.iter().enumerate() {
@@ -74,15 +83,19 @@ pub(super) fn slots(vocabulary: &Vocabulary) -> Vec<u32> {
     slots
 }
 
-/// Looks a term up in such a table; `term_at` gives the text of a number.
-pub(super) fn find<'a>(slots: &[u32], term: &str, term_at: impl Fn(u32) -> &'a str) -> Option<u32> {
+/// Looks a term up in such a table; `term_at` gives the text of a number, as bytes.
+pub(crate) fn find<'a>(
+    slots: &[u32],
+    term: &str,
+    term_at: impl Fn(u32) -> &'a [u8],
+) -> Option<u32> {
     let mask = slots.len() - 1;
     let start = xxh3_64(term.as_bytes()) as usize & mask;
     // A sound table always has an empty slot; the bound keeps a damaged one from looping.
     for step in 0..slots.len() {
         match slots[(start + step) & mask] {
             EMPTY => return None,
-            number if term_at(number) == term => return Some(number),
+            number if term_at(number) == term.as_bytes() => return Some(number),
             _ => {}
         }
     }

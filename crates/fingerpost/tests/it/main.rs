@@ -1,6 +1,7 @@
 //! Integration tests: one binary, one module a subject.
 
 mod atlas;
+mod compile;
 mod data;
 mod examples;
 mod exclusions;

@@ -1,0 +1,206 @@
+//! `fingerpost compile`: turns a library into an atlas.
+
+use std::io::Write;
+use std::time::Instant;
+
+use fingerpost::atlas::{Atlas, AtlasError, Compiled};
+use fingerpost::compile::{CompileConfig, CompileReport, Vectorizer, compile};
+use fingerpost::diagnostic::Warned;
+use fingerpost::embedding::FitConfig;
+use fingerpost::library::{Library, LoadOptions, Root};
+use fingerpost::neighborhood::{Because, Calibration, NeighborhoodConfig, Probing, Threshold};
+use serde::Serialize;
+
+use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs};
+use crate::output::{self, Exit, FAINT, STRONG, UsageError, plural};
+use crate::source;
+
+/// The contract of `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    skills: usize,
+    neighborhoods: usize,
+    singletons: usize,
+    largest: usize,
+    embedder: String,
+    max_distance: f64,
+    #[serde(flatten)]
+    report: Option<&'a CompileReport>,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
+    let start = Instant::now();
+    let library =
+        LibraryArgs { library: args.library.clone(), include_manual: args.include_manual };
+    let roots = source::roots(&library)?;
+    let atlas = source::atlas(&library, global);
+    let settings = Settings::Given(config(&args.neighborhood, global)?);
+    let (compiled, report) =
+        ensure(&atlas, &roots, source::options(&library), &settings, args.rebuild, global)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if global.json {
+        let answer = Answer {
+            skills: compiled.skills.len(),
+            neighborhoods: compiled.neighborhoods.len(),
+            singletons: compiled.neighborhoods.singletons(),
+            largest: compiled.neighborhoods.largest(),
+            embedder: compiled.profile.key(),
+            max_distance: compiled.calibration.max_distance,
+            report: report.as_ref(),
+            seconds,
+        };
+        output::print_json(&answer)?;
+    } else {
+        print(&compiled, report.as_ref(), &atlas)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Which settings the neighborhoods are to have.
+pub(crate) enum Settings {
+    /// These.
+    Given(NeighborhoodConfig),
+    /// Those of the atlas, whatever they are; the defaults if there is none.
+    Kept,
+}
+
+/// The compiled library; compiled now, if it is not there or not current.
+pub(crate) fn ensure(
+    atlas: &Atlas,
+    roots: &[Root],
+    options: LoadOptions,
+    settings: &Settings,
+    rebuild: bool,
+    global: &Global,
+) -> anyhow::Result<(Compiled, Option<CompileReport>)> {
+    // A damaged atlas is as good as none: everything in it can be made again.
+    let before = match atlas.compiled() {
+        Ok(before) => before,
+        Err(error @ AtlasError::Damaged { .. }) => {
+            output::say(global, &format!("{error}; it is made again now"));
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let neighborhood = match (settings, &before) {
+        (Settings::Given(config), _) => *config,
+        (Settings::Kept, Some(before)) => before.config,
+        (Settings::Kept, None) => NeighborhoodConfig { seed: global.seed, ..Default::default() },
+    };
+    match before {
+        Some(compiled)
+            if !rebuild
+                && compiled.config == neighborhood
+                && atlas.is_current(roots, options, &compiled) =>
+        {
+            Ok((compiled, None))
+        }
+        before => {
+            let config = CompileConfig { neighborhood, rebuild };
+            let (compiled, report) = compile_now(atlas, roots, options, before, &config, global)?;
+            Ok((compiled, Some(report)))
+        }
+    }
+}
+
+fn compile_now(
+    atlas: &Atlas,
+    roots: &[Root],
+    options: LoadOptions,
+    before: Option<Compiled>,
+    config: &CompileConfig,
+    global: &Global,
+) -> anyhow::Result<(Compiled, CompileReport)> {
+    let _lock = atlas.lock()?;
+    let stamp = atlas.stamp(roots, options).unwrap_or_default();
+    let spinner = output::spinner(global, "reading the library".into());
+    let Warned { value: library, diagnostics } = Library::load(roots, options)?;
+    spinner.set_message(format!("comparing {}", plural(library.skills().len(), "skill")));
+    let vectorizer =
+        Vectorizer::Fit(FitConfig { seed: config.neighborhood.seed, ..FitConfig::default() });
+    let (compiled, report) = compile(&library, stamp, before, &vectorizer, config)?;
+    atlas.keep(&compiled)?;
+    spinner.finish_and_clear();
+    output::summarise(global, &diagnostics);
+    Ok((compiled, report))
+}
+
+fn config(args: &NeighborhoodArgs, global: &Global) -> anyhow::Result<NeighborhoodConfig> {
+    let max_distance = match args.max_distance {
+        None => Threshold::Calibrated,
+        Some(distance) if (0.0..=2.0).contains(&distance) => Threshold::Fixed(distance),
+        Some(distance) => {
+            let message =
+                format!("--max-distance is {distance}: a cosine distance lies between 0 and 2");
+            return Err(UsageError::new(message).into());
+        }
+    };
+    Ok(NeighborhoodConfig {
+        buckets: args.buckets.map(std::num::NonZeroUsize::get),
+        max_distance,
+        max_size: args.max_size.get(),
+        seed: global.seed,
+        probing: if args.plain { Probing::Plain } else { Probing::default() },
+        ..NeighborhoodConfig::default()
+    })
+}
+
+fn print(compiled: &Compiled, report: Option<&CompileReport>, atlas: &Atlas) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let neighborhoods = &compiled.neighborhoods;
+    let groups = neighborhoods.len() - neighborhoods.singletons();
+    writeln!(
+        out,
+        "{STRONG}{}{STRONG:#} in {} of 2 to {}, {} alone",
+        plural(compiled.skills.len(), "skill"),
+        plural(groups, "neighborhood"),
+        neighborhoods.largest(),
+        neighborhoods.singletons(),
+    )?;
+    writeln!(out, "{FAINT}look-alikes are nearer than {}{FAINT:#}", why(&compiled.calibration))?;
+    match report {
+        None => writeln!(out, "nothing has changed since; no work was done")?,
+        Some(report) if report.partition.is_some() => {
+            writeln!(
+                out,
+                "{FAINT}vectors: {}; kept in {}{FAINT:#}",
+                compiled.profile,
+                atlas.path().display()
+            )?;
+        }
+        Some(report) => writeln!(
+            out,
+            "{} added, {} changed, {} removed: {} touched, the others as they were",
+            report.added,
+            report.changed,
+            report.removed,
+            plural(report.touched, "neighborhood"),
+        )?,
+    }
+    Ok(())
+}
+
+/// The threshold and where it comes from, as half a sentence.
+pub(crate) fn why(calibration: &Calibration) -> String {
+    let distance = calibration.max_distance;
+    let reason = match calibration.because {
+        Because::Given => "as set".to_owned(),
+        Because::Chance => "nearer than unrelated skills of this library come by chance".to_owned(),
+        Because::Crowd => "so near that a neighborhood holds all who are".to_owned(),
+        Because::Floor => {
+            "the widest sensible one: this library's skills are all far apart".to_owned()
+        }
+        Because::Ceiling => {
+            "the narrowest sensible one: this library's skills are all near".to_owned()
+        }
+        Because::TooFew => "there are no two skills to compare".to_owned(),
+    };
+    let figures = calibration.measured.map_or(String::new(), |measured| {
+        format!(
+            "; similarity of unrelated skills {:.2}, of nearest ones {:.2}",
+            measured.median, measured.nearest
+        )
+    });
+    format!("cosine distance {distance:.3} ({reason}{figures})")
+}

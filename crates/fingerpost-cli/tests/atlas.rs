@@ -1,0 +1,237 @@
+//! Compiling as a user meets it: what is kept, what is touched, and what a kill leaves behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library")
+}
+
+/// A copy of some families of the example library, with an atlas beside it.
+struct Fixture {
+    folder: TempDir,
+}
+
+impl Fixture {
+    fn new(families: &[&str]) -> Self {
+        let fixture = Self { folder: tempfile::tempdir().unwrap() };
+        families.iter().for_each(|family| fixture.add(family));
+        fixture
+    }
+
+    fn add(&self, path: &str) {
+        copy(&examples().join(path), &self.library().join(path));
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join("library")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
+        command.args(arguments).env("FINGERPOST_ATLAS", self.folder.path().join("atlas"));
+        command.env("HOME", self.folder.path()).current_dir(self.folder.path());
+        command
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.command(arguments).arg("--json").output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {err}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn compile(&self) -> Value {
+        self.json(&["compile", "library"])
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+const FAMILIES: [&str; 6] =
+    ["qt-correction", "pdf-tools", "flights", "inference-rules", "gongwen", "loans"];
+
+#[test]
+fn an_unchanged_library_is_not_compiled_again() {
+    let fixture = Fixture::new(&FAMILIES);
+    let first = fixture.compile();
+    assert_eq!(first["skills"], 35);
+    assert_eq!(first["added"], 35);
+    assert!(first["largest"].as_u64().unwrap() <= 10);
+    let again = fixture.compile();
+    assert_eq!(again["neighborhoods"], first["neighborhoods"]);
+    assert!(again.get("embedded").is_none(), "no work was done: {again}");
+    let said = fixture.command(&["compile", "library"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stdout).contains("nothing has changed"));
+}
+
+#[test]
+fn one_more_skill_touches_one_neighborhood() {
+    let fixture = Fixture::new(&FAMILIES);
+    let skill = fixture.library().join("qt-correction/qtc-hodges");
+    let aside = fixture.folder.path().join("aside");
+    fs::rename(&skill, &aside).unwrap();
+    fixture.compile();
+    let members = |fixture: &Fixture, skill: &str| -> Vec<String> {
+        let answer = fixture.json(&["neighbors", skill, "--library", "library", "-k", "40"]);
+        let neighbors = answer["neighbors"].as_array().unwrap().clone();
+        let together = neighbors.iter().filter(|neighbor| neighbor["together"] == true);
+        together.map(|neighbor| neighbor["skill"].as_str().unwrap().to_owned()).collect()
+    };
+    let loans = members(&fixture, "loan-payment");
+    fs::rename(&aside, &skill).unwrap();
+    let report = fixture.compile();
+    assert_eq!((&report["added"], &report["embedded"]), (&Value::from(1), &Value::from(1)));
+    assert!(report["touched"].as_u64().unwrap() <= 2, "{report}");
+    assert!(report["partition"].is_null(), "{report}");
+    assert_eq!(members(&fixture, "loan-payment"), loans);
+    let mut hodges = members(&fixture, "qtc-hodges");
+    hodges.retain(|id| !id.starts_with("qt-correction/"));
+    assert_eq!(hodges, [""; 0], "its neighbors are its family");
+
+    let rebuilt = fixture.json(&["compile", "library", "--rebuild"]);
+    assert_eq!(rebuilt["embedded"], 35);
+    assert!(rebuilt["partition"]["calibration"]["max_distance"].is_number());
+}
+
+#[test]
+fn a_changed_and_a_removed_skill_are_noticed() {
+    let fixture = Fixture::new(&FAMILIES);
+    fixture.compile();
+    let file = fixture.library().join("loans/loan-payment/SKILL.md");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}\nOne more line.\n")).unwrap();
+    fs::remove_dir_all(fixture.library().join("pdf-tools/pdf-redact")).unwrap();
+    let report = fixture.compile();
+    assert_eq!((&report["changed"], &report["removed"]), (&Value::from(1), &Value::from(1)));
+    assert_eq!(report["skills"], 34);
+}
+
+#[test]
+fn reading_verbs_keep_the_settings_of_the_atlas() {
+    let fixture = Fixture::new(&FAMILIES);
+    fixture.json(&["compile", "library", "--max-distance", "0.05"]);
+    let stats = fixture.json(&["atlas", "stats", "--library", "library"]);
+    assert_eq!(stats["calibration"]["max_distance"], 0.05);
+    assert_eq!(stats["calibration"]["because"], "given");
+    for field in ["skills", "neighborhoods", "singletons", "largest", "pages", "embedder", "format"]
+    {
+        assert!(!stats[field].is_null(), "{field}");
+    }
+}
+
+#[test]
+fn duplicates_are_reported_with_the_error_they_cost() {
+    let fixture = Fixture::new(&["qt-correction", "loans"]);
+    let copy_of = fixture.library().join("qt-correction/qtc-bazett-copy");
+    copy(&fixture.library().join("qt-correction/qtc-bazett"), &copy_of);
+    let judged = "q1\tqt-correction/qtc-bazett\t1\nq2\tloans/loan-payment\t1\n";
+    fs::write(fixture.library().join("qrels.tsv"), judged).unwrap();
+    let stats = fixture.json(&["atlas", "stats", "--library", "library"]);
+    let pair = &stats["duplicates"][0];
+    assert_eq!(pair["identical"], true);
+    let names = ["qt-correction/qtc-bazett", "qt-correction/qtc-bazett-copy"];
+    assert_eq!(pair["skills"], serde_json::json!(names));
+    // One of two requests belongs to one of the pair alone: half of a half.
+    assert_eq!(pair["unavoidable_error"], 0.25);
+}
+
+#[test]
+fn diff_tells_two_skills_apart() {
+    let atlas = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
+    command.args(["diff", "qtc-bazett", "qtc-fridericia", "--json", "--library"]).arg(examples());
+    let output = command.env("FINGERPOST_ATLAS", atlas.path()).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let terms = |list: &str| {
+        answer[list].as_array().unwrap().iter().map(|t| t["term"].to_string()).collect::<Vec<_>>()
+    };
+    assert!(terms("second").contains(&"\"cube\"".to_owned()));
+    assert!(terms("shared").contains(&"\"qt\"".to_owned()));
+    assert!(answer["similarity"].as_f64().unwrap() > 0.2);
+    let requests = answer["requests"].as_array().unwrap();
+    assert!(requests.len() >= 8);
+    assert!(requests.iter().any(|request| request["wins"] == request["belongs_to"]));
+}
+
+#[test]
+fn the_map_shows_every_skill_once_and_no_markup_of_theirs() {
+    let fixture = Fixture::new(&FAMILIES);
+    let evil = fixture.library().join("loans/evil");
+    fs::create_dir_all(&evil).unwrap();
+    fs::write(
+        evil.join("SKILL.md"),
+        "---\nname: \"<script>alert(1)</script>\"\ndescription: x\n---\n",
+    )
+    .unwrap();
+    fixture.json(&["atlas", "map", "--library", "library", "--out", "map.svg"]);
+    let svg = fs::read_to_string(fixture.folder.path().join("map.svg")).unwrap();
+    assert_eq!(svg.matches("<title>").count(), 36);
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    assert!(!svg.contains("<script"));
+}
+
+/// Kills the compiler at many moments; each time the atlas must answer with a whole state.
+#[test]
+fn a_kill_at_any_moment_leaves_a_whole_atlas() {
+    let fixture = Fixture::new(&FAMILIES);
+    let rebuild = || fixture.json(&["compile", "library", "--rebuild"])["neighborhoods"].clone();
+    let without = rebuild();
+    fixture.add("weather");
+    let with = rebuild();
+    for step in 0..24_u64 {
+        // The library changes back and forth, so that there is always something to write.
+        if step % 2 == 0 {
+            fs::remove_dir_all(fixture.library().join("weather")).unwrap();
+        } else {
+            fixture.add("weather");
+        }
+        let mut compiler = fixture
+            .command(&["compile", "library", "--rebuild"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(step * 4));
+        let _ = compiler.kill();
+        compiler.wait().unwrap();
+        let skills = fixture.json(&["atlas", "stats", "--library", "library"]);
+        let expected = if step % 2 == 0 { 35 } else { 39 };
+        assert_eq!(skills["skills"], expected, "after a kill at {} ms", step * 4);
+    }
+    assert_eq!(rebuild(), with);
+    fs::remove_dir_all(fixture.library().join("weather")).unwrap();
+    assert_eq!(rebuild(), without);
+}
+
+#[test]
+fn a_second_writer_is_told_who_is_first() {
+    let fixture = Fixture::new(&["loans"]);
+    fixture.compile();
+    let lock =
+        fs::File::options().write(true).open(fixture.folder.path().join("atlas/lock")).unwrap();
+    lock.lock().unwrap();
+    fs::write(fixture.folder.path().join("atlas/lock"), "4711").unwrap();
+    let refused = fixture.command(&["compile", "library", "--rebuild"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("being written by another fingerpost (process 4711)"), "{said}");
+    // Readers are not disturbed.
+    fixture.json(&["atlas", "stats", "--library", "library"]);
+}
