@@ -41,6 +41,12 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// Buckets and linkage beside scikit-learn and faiss.
+    Neighborhoods {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -49,7 +55,8 @@ fn main() -> ExitCode {
         Chore::Ci => ci(),
         Chore::Tidy => tidy::run(&root()),
         Chore::Golden => golden(),
-        Chore::Bench { what: Bench::Sparse { options } } => bench_sparse(&options),
+        Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
+        Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -77,7 +84,8 @@ fn ci() -> anyhow::Result<()> {
     step("tests", || cargo(&["test", "--locked"]))?;
     step("documentation", || {
         let documented = Command::new("cargo")
-            .args(["doc", "--locked", "--no-deps", "--document-private-items"])
+            // The command has the library's name, so their pages would overwrite each other.
+            .args(["doc", "--locked", "--no-deps", "--package", "fingerpost", "--package", "xtask"])
             .env("RUSTDOCFLAGS", "--deny warnings")
             .status()?;
         if documented.success() { Ok(()) } else { bail!("cargo doc failed") }
@@ -139,13 +147,15 @@ fn golden() -> anyhow::Result<()> {
     let sparse = format!("{files}/sparse.json");
     run(&python, &["tools/golden/measures.py", &measures])?;
     run(&python, &["tools/golden/sparse.py", "examples/library", &sparse])?;
+    let neighborhoods = format!("{files}/neighborhoods.json");
+    run(&python, &["tools/golden/neighborhoods.py", &neighborhoods])?;
     run("git", &["--no-pager", "diff", "--stat", "--", files])
 }
 
-fn bench_sparse(options: &[String]) -> anyhow::Result<()> {
+fn bench(verb: &str, options: &[String]) -> anyhow::Result<()> {
     let python = python()?;
     let mut arguments = vec!["run", "--release", "--locked", "--package", "fingerpost-bench", "--"];
-    arguments.extend(["sparse", "--python", &python]);
+    arguments.extend([verb, "--python", &python]);
     arguments.extend(options.iter().map(String::as_str));
     cargo(&arguments)
 }

@@ -10,7 +10,10 @@ mod agreement;
 mod bm25s_peer;
 mod contest;
 mod growth;
+mod neighborhood_quality;
+mod neighborhoods;
 mod ours;
+mod planted;
 mod report;
 mod sparse;
 mod tantivy_peer;
@@ -31,6 +34,8 @@ struct Arguments {
 enum Verb {
     /// BM25: index the `sra` library and answer its requests, against bm25s and tantivy.
     Sparse(Sparse),
+    /// Buckets and linkage, against scikit-learn and faiss.
+    Neighborhoods(neighborhoods::Neighborhoods),
 }
 
 /// What `sparse` was asked to do.
@@ -56,5 +61,6 @@ pub(crate) struct Sparse {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().verb {
         Verb::Sparse(arguments) => sparse::run(&arguments),
+        Verb::Neighborhoods(arguments) => neighborhoods::run(&arguments),
     }
 }

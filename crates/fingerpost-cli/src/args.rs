@@ -162,11 +162,11 @@ pub(crate) struct Eval {
     pub(crate) verb: Option<EvalVerb>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-    /// Queries: JSON Lines with id and text, or id<tab>text [default: queries.jsonl in the library's
+    /// Queries: JSON Lines with id and text, or id, tab, text [default: queries.jsonl in the library's
     /// folder, also packed].
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
-    /// Judgements: TREC, BEIR or query<tab>skill<tab>grade [default: qrels.tsv or qrels/test.tsv in
+    /// Judgements: TREC, BEIR or lines of query, skill and grade [default: qrels.tsv or qrels/test.tsv in
     /// the library's folder].
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,

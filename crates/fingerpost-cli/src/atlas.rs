@@ -14,7 +14,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::args::{AtlasVerb, Global, LibraryArgs, MapArgs, Stats, SweepArgs};
-use crate::compile::why;
 use crate::neighbors::open;
 use crate::output::{self, Exit, FAINT, STRONG, plain, plural};
 use crate::source;
@@ -74,7 +73,7 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
         "similarity: {:.3} within a neighborhood, {:.3} to the nearest outside",
         structure.within, structure.nearest_outside
     )?;
-    writeln!(out, "threshold: {}", why(&compiled.calibration))?;
+    writeln!(out, "look-alikes: {}", compiled.calibration)?;
     writeln!(out, "vectors: {}", compiled.profile)?;
     if compiled.placed > 0 {
         let placed = plural(compiled.placed, "skill");
@@ -109,9 +108,9 @@ fn same(compiled: &Compiled, library: &LibraryArgs, global: &Global) -> anyhow::
         let serves = judged.iter().filter(|(_, grades)| grades.get(id).is_some_and(|&g| g > 0));
         serves.map(|(query, _)| query.clone()).collect()
     };
-    let pairs = duplicates(&compiled.vectors, &digests, &buckets).pairs;
-    Ok(pairs
-        .into_iter()
+    let same = duplicates(&compiled.vectors, &digests, &buckets);
+    Ok(same
+        .pairs(&compiled.vectors, &digests)
         .map(|pair| {
             let skills = [pair.first, pair.second].map(|skill| compiled.skill(skill).id.clone());
             let unavoidable_error = judged.as_ref().map(|judged| {

@@ -8,7 +8,7 @@ use fingerpost::compile::{CompileConfig, CompileReport, Vectorizer, compile};
 use fingerpost::diagnostic::Warned;
 use fingerpost::embedding::FitConfig;
 use fingerpost::library::{Library, LoadOptions, Root};
-use fingerpost::neighborhood::{Because, Calibration, NeighborhoodConfig, Probing, Threshold};
+use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
 use serde::Serialize;
 
 use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs};
@@ -158,7 +158,7 @@ fn print(compiled: &Compiled, report: Option<&CompileReport>, atlas: &Atlas) -> 
         neighborhoods.largest(),
         neighborhoods.singletons(),
     )?;
-    writeln!(out, "{FAINT}look-alikes are nearer than {}{FAINT:#}", why(&compiled.calibration))?;
+    writeln!(out, "{FAINT}look-alikes: {}{FAINT:#}", compiled.calibration)?;
     match report {
         None => writeln!(out, "nothing has changed since; no work was done")?,
         Some(report) if report.partition.is_some() => {
@@ -179,28 +179,4 @@ fn print(compiled: &Compiled, report: Option<&CompileReport>, atlas: &Atlas) -> 
         )?,
     }
     Ok(())
-}
-
-/// The threshold and where it comes from, as half a sentence.
-pub(crate) fn why(calibration: &Calibration) -> String {
-    let distance = calibration.max_distance;
-    let reason = match calibration.because {
-        Because::Given => "as set".to_owned(),
-        Because::Chance => "nearer than unrelated skills of this library come by chance".to_owned(),
-        Because::Crowd => "so near that a neighborhood holds all who are".to_owned(),
-        Because::Floor => {
-            "the widest sensible one: this library's skills are all far apart".to_owned()
-        }
-        Because::Ceiling => {
-            "the narrowest sensible one: this library's skills are all near".to_owned()
-        }
-        Because::TooFew => "there are no two skills to compare".to_owned(),
-    };
-    let figures = calibration.measured.map_or(String::new(), |measured| {
-        format!(
-            "; similarity of unrelated skills {:.2}, of nearest ones {:.2}",
-            measured.median, measured.nearest
-        )
-    });
-    format!("cosine distance {distance:.3} ({reason}{figures})")
 }

@@ -150,6 +150,16 @@ impl Vectors {
         Self { dimensions, values: Values::Owned(values) }
     }
 
+    /// Takes rows that have length one already, such as were kept on disk: scaling them again
+    /// could change their last digit.
+    ///
+    /// # Panics
+    /// If the values do not fill whole rows.
+    pub fn of_unit_rows(dimensions: usize, values: Vec<f32>) -> Self {
+        assert!(dimensions > 0 && values.len().is_multiple_of(dimensions), "whole rows");
+        Self { dimensions, values: Values::Owned(values) }
+    }
+
     /// Rows that lie in a file from byte `start` to its end, and are of length one already.
     pub(crate) fn mapped(dimensions: usize, map: memmap2::Mmap, start: usize) -> Self {
         Self { dimensions, values: Values::Mapped { map: Arc::new(map), start } }

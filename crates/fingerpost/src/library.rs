@@ -30,7 +30,7 @@ pub struct Root {
     pub layout: Layout,
     /// Put before each id, as agents do for skills of plugins (`plugin:skill`).
     pub prefix: Option<String>,
-    /// Found by [`discover`]: then two skills of one name are one skill to the agent, and the
+    /// Found by [`discover()`]: then two skills of one name are one skill to the agent, and the
     /// nearer root wins.
     pub discovered: bool,
 }

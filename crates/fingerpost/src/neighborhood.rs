@@ -72,7 +72,7 @@ impl Default for NeighborhoodConfig {
 pub enum Threshold {
     /// This near.
     Fixed(f64),
-    /// Measured in the library: see [`calibrate`].
+    /// Measured in the library: see [`calibrate()`].
     Calibrated,
 }
 
@@ -101,7 +101,8 @@ pub enum Probing {
 
 impl Default for Probing {
     fn default() -> Self {
-        Self::Repaired { buckets: 6 }
+        // Measured on 16,417 real skills: one loses 10 % of the pairs, two 1.4 %, four 0.2 %.
+        Self::Repaired { buckets: 4 }
     }
 }
 

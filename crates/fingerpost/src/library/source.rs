@@ -117,7 +117,7 @@ pub(super) fn open(file: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// Reads a whole text file, unpacking it like [`open`]: queries, judgements and runs come this way.
+/// Reads a whole text file, unpacking it if it is packed: queries, judgements and runs come this way.
 pub fn read_unpacked(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(file)?.read_to_string(&mut text)?;

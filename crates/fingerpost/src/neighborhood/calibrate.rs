@@ -32,12 +32,13 @@ use crate::embedding::{Vectors, dot};
 
 /// Expected neighbors by chance, a skill.
 const CHANCE: f64 = 0.05;
-/// Share of skills that may have more look-alikes than a neighborhood holds.
+/// Share of skills that may have more look-alikes than a neighborhood holds. At a third, groups of
+/// one product's different skills begin to outnumber look-alikes (read on 16,417 real skills).
 const CROWDED: f64 = 0.25;
 const FLOOR: f64 = 0.15;
 const CEILING: f64 = 0.95;
 
-/// Pairs and skills looked at: enough that another seed moves the bar by less than 0.01.
+/// Pairs and skills looked at: enough that another seed moves the bar by about 0.01 at most.
 const PAIRS: usize = 200_000;
 const SKILLS: usize = 1_000;
 
@@ -247,5 +248,39 @@ impl fmt::Display for Calibration {
             measured.nearest,
             100.0 * measured.grouped
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::linkage::tests::at_angles;
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_values() {
+        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.5), 2.0);
+        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), 3.0);
+        assert_eq!(quantile(&[1.0], 0.9), 1.0);
+    }
+
+    #[test]
+    fn the_nearest_others_are_those_of_a_full_scan() {
+        let vectors = at_angles(&[0.0, 3.0, 50.0, 52.0, 90.0]);
+        let rows = [0, 1, 2, 3, 4];
+        let found = nearest_others(&vectors, &rows, &[1, 4], 2);
+        let names = |at: usize| found[at].iter().map(|&(row, _)| row).collect::<Vec<_>>();
+        assert_eq!((names(0), names(1)), (vec![0, 2], vec![3, 2]));
+    }
+
+    #[test]
+    fn the_reason_is_told() {
+        let told = |vectors: &Vectors| calibrate(vectors, 10, 1).to_string();
+        assert_eq!(
+            told(&Vectors::default()),
+            "cosine distance below 0.850, with nothing to compare"
+        );
+        let alike = told(&Vectors::new(2, [1.0, 2.0].repeat(30)));
+        assert!(alike.starts_with("cosine distance below 0.050: nearly all"), "{alike}");
+        assert!(alike.ends_with("100 % have a look-alike)"), "{alike}");
     }
 }

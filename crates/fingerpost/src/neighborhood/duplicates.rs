@@ -22,8 +22,26 @@ const PROBES: usize = 2;
 pub struct Duplicates {
     /// Members in order; a group may hold pairs that are only joined by others.
     pub groups: Vec<Vec<SkillIdx>>,
-    /// The pairs themselves.
-    pub pairs: Vec<DuplicatePair>,
+}
+
+impl Duplicates {
+    /// The pairs themselves. A library of a thousand copies has half a million, so they are not
+    /// kept.
+    pub fn pairs<'a, D: Eq>(
+        &'a self,
+        vectors: &'a Vectors,
+        digests: &'a [D],
+    ) -> impl Iterator<Item = DuplicatePair> + 'a {
+        let in_group = |group: &'a Vec<SkillIdx>| {
+            let after = move |at| group[at + 1..].iter().map(move |&second| (group[at], second));
+            (0..group.len()).flat_map(after)
+        };
+        self.groups.iter().flat_map(in_group).filter_map(move |(first, second)| {
+            let identical = digests[first.row()] == digests[second.row()];
+            let near = distance(vectors, first.0, second.0) < 1.0 - DUPLICATE;
+            (identical || near).then_some(DuplicatePair { first, second, identical })
+        })
+    }
 }
 
 /// Two skills that no reader of their documents can tell apart.
@@ -50,22 +68,8 @@ pub fn duplicates<D: Ord>(vectors: &Vectors, digests: &[D], buckets: &Buckets) -
             graph.neighbors[b as usize].push(Neighbor { row: a, distance: 0.0 });
         }
     }
-    let pieces = graph.pieces();
-    let mut pairs = Vec::new();
-    for piece in &pieces {
-        for (at, &first) in piece.iter().enumerate() {
-            for &second in &piece[at + 1..] {
-                let identical = digests[first as usize] == digests[second as usize];
-                if identical || distance(vectors, first, second) < 1.0 - DUPLICATE {
-                    let (first, second) = (SkillIdx(first), SkillIdx(second));
-                    pairs.push(DuplicatePair { first, second, identical });
-                }
-            }
-        }
-    }
-    pairs.sort_unstable_by_key(|pair| (pair.first, pair.second));
     let skills = |piece: Vec<u32>| piece.into_iter().map(SkillIdx).collect();
-    Duplicates { groups: pieces.into_iter().map(skills).collect(), pairs }
+    Duplicates { groups: graph.pieces().into_iter().map(skills).collect() }
 }
 
 /// The error that no scorer of the documents can avoid on a pair whose documents are the same.
@@ -100,7 +104,8 @@ mod tests {
         let groups: Vec<Vec<u32>> =
             found.groups.iter().map(|group| group.iter().map(|skill| skill.0).collect()).collect();
         assert_eq!(groups, [[0, 1], [2, 4], [3, 5]]);
-        let identical: Vec<bool> = found.pairs.iter().map(|pair| pair.identical).collect();
+        let pairs = found.pairs(&vectors, &digests);
+        let identical: Vec<bool> = pairs.map(|pair| pair.identical).collect();
         assert_eq!(identical, [false, true, false]);
     }
 

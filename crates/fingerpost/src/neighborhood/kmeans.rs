@@ -49,17 +49,21 @@ pub(super) fn kmeans(vectors: &Vectors, rows: &[u32], config: &KmeansConfig) -> 
     }
     let mut random = Pcg64::seed_from_u64(config.seed);
     let walked = sample(rows, LEAST.max(count * WALK_SAMPLE), &mut random);
+    // What goes on over all rows need not be finished on the sample.
+    let all = walked.len() == rows.len();
+    let first =
+        if all { *config } else { KmeansConfig { tolerance: 10.0 * config.tolerance, ..*config } };
     let mut best: Option<Kmeans> = None;
     for _ in 0..if walked.len() > LEAST { 1 } else { STARTS } {
         let seeded = sample(&walked, LEAST.max(count * SEED_SAMPLE), &mut random);
         let centers = seed_centers(vectors, &seeded, count, &mut random);
-        let found = walk(vectors, &walked, centers, config);
+        let found = walk(vectors, &walked, centers, &first);
         if best.as_ref().is_none_or(|best| found.mean_cosine > best.mean_cosine) {
             best = Some(found);
         }
     }
     let best = best.expect("at least one start");
-    if walked.len() == rows.len() { best } else { walk(vectors, rows, best.centers, config) }
+    if all { best } else { walk(vectors, rows, best.centers, config) }
 }
 
 /// Rounds of assignment and new centers, until nothing moves or the gain is not worth it.

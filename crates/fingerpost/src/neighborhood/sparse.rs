@@ -122,7 +122,8 @@ impl<'a> Clusters<'a> {
         let mut sum = self.take_sum(a);
         let other = self.take_sum(b);
         sum.iter_mut().zip(&other).for_each(|(x, y)| *x += y);
-        self.sums.push(sum);
+        // Nobody will ask for the sum of a cluster that has no neighbor: most are such in the end.
+        self.sums.push(if list.is_empty() { Vec::new() } else { sum });
         self.neighbors.push(list);
         self.sizes.push(size_a + size_b);
         self.sizes[a as usize] = 0;

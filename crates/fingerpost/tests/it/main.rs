@@ -7,4 +7,5 @@ mod examples;
 mod exclusions;
 mod library;
 mod measures;
+mod neighborhoods;
 mod parity;
