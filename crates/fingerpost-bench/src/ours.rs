@@ -4,8 +4,9 @@ use anyhow::Context;
 use fingerpost::eval::Query;
 use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::library::Library;
+use fingerpost::page::Pages;
 use fingerpost::text::{Tokenizer, for_each_term};
-use fingerpost::view::{View, index_text};
+use fingerpost::view::{View, document};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -26,7 +27,7 @@ pub(crate) fn tokenize(library: &Library, tokenizer: Tokenizer, pool: &ThreadPoo
     pool.install(|| {
         let terms = library.skills().par_iter().map(|skill| {
             let mut terms = 0;
-            for_each_term(&index_text(skill, View::Raw), tokenizer, |_| terms += 1);
+            for_each_term(&document(skill), tokenizer, |_| terms += 1);
             terms
         });
         terms.sum()
@@ -34,7 +35,7 @@ pub(crate) fn tokenize(library: &Library, tokenizer: Tokenizer, pool: &ThreadPoo
 }
 
 pub(crate) fn build(library: &Library, tokenizer: Tokenizer, pool: &ThreadPool) -> SparseIndex {
-    pool.install(|| SparseIndex::build(library, &config(tokenizer)))
+    pool.install(|| SparseIndex::build(library, &Pages::default(), &config(tokenizer)))
 }
 
 /// The best hits of every request, one working memory a thread.

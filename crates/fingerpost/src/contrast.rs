@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::index::SparseIndex;
 use crate::skill::Skill;
 use crate::text::{Tokenizer, for_each_term};
-use crate::view::{View, index_text};
+use crate::view::document;
 
 /// A term and how much it counts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,7 +62,7 @@ pub fn contrast(first: &Skill, second: &Skill, index: &SparseIndex) -> Contrast 
 
 fn weights(skill: &Skill, index: &SparseIndex) -> BTreeMap<String, f64> {
     let mut counts: BTreeMap<String, f64> = BTreeMap::new();
-    for_each_term(&index_text(skill, View::Raw), Tokenizer::Auto, |term| {
+    for_each_term(&document(skill), Tokenizer::Auto, |term| {
         *counts.entry(term.to_owned()).or_default() += 1.0;
     });
     let n = index.len() as f64;
@@ -79,12 +79,13 @@ mod tests {
     use super::*;
     use crate::index::SparseConfig;
     use crate::library::{Library, LoadOptions, Root};
+    use crate::page::Pages;
 
     #[test]
     fn bazett_and_fridericia_differ_by_their_root() {
         let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/library");
         let library = Library::load(&[Root::new(examples)], LoadOptions::default()).unwrap().value;
-        let index = SparseIndex::build(&library, &SparseConfig::default());
+        let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
         let skill = |name: &str| &library.skills()[library.find(name).unwrap().row()];
         let contrast = contrast(skill("qtc-bazett"), skill("qtc-fridericia"), &index);
         let top = |list: &[WeightedTerm]| -> Vec<String> {

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use self::file::{Layout, Posting, Storage};
 use self::top_k::TopK;
 use crate::library::Library;
+use crate::page::Pages;
 use crate::skill::SkillIdx;
 use crate::text::{Tokenizer, for_each_term};
 use crate::view::View;
@@ -77,8 +78,8 @@ pub struct Scratch {
 
 impl SparseIndex {
     /// Indexes every skill of the library; the bytes are the same for any number of threads.
-    pub fn build(library: &Library, config: &SparseConfig) -> Self {
-        let storage = build::build(library, config);
+    pub fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Self {
+        let storage = build::build(library, pages, config);
         let layout = Layout::of(&storage).expect("an index just built has a valid layout");
         Self { storage, layout }
     }

@@ -10,10 +10,11 @@
 //! ```
 //! use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};
 //! use fingerpost::library::{Library, LoadOptions, Root};
+//! use fingerpost::page::Pages;
 //!
 //! let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/library");
 //! let library = Library::load(&[Root::new(examples)], LoadOptions::default())?.value;
-//! let index = SparseIndex::build(&library, &SparseConfig::default());
+//! let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
 //!
 //! let request = "correct the QT interval with Bazett's square root";
 //! let hits = index.search(request, 10, Zeros::Dropped, &mut Scratch::default())?;
@@ -33,6 +34,7 @@ pub mod index;
 pub mod library;
 pub mod map;
 pub mod neighborhood;
+pub mod page;
 pub mod skill;
 pub mod text;
 pub mod view;

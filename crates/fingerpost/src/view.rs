@@ -1,6 +1,9 @@
-//! Which text of a skill may an index see, and which is compared for likeness?
+//! Which text of a skill may an index see, which does the chooser see, and which is compared for
+//! likeness?
 //!
-//! This is the only place where a skill's fields become text to be searched or embedded.
+//! This is the only place where the fields of skills and pages become text to be searched, embedded
+//! or chosen by. The boundary says what a skill is *not* for, in the words of those requests: in an
+//! index it would attract them. It enters one only through [`View::FullBoundary`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +11,46 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::exclusion::without_exclusions;
-use crate::skill::Skill;
+use crate::library::Library;
+use crate::page::{Page, Pages};
+use crate::skill::{Skill, SkillId, SkillIdx};
 
-/// The text an index sees of a skill.
+/// The text an index sees of a skill. What a skill has no page for is left out of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum View {
     /// The author's document: name, description and content, joined by newlines.
     #[default]
     Raw,
+    /// The document and the trigger.
+    Trigger,
+    /// The document and the body.
+    Body,
+    /// The document, the body and the trigger.
+    Full,
+    /// Ablation only: the full view and the boundary, which pulls the neighbors' requests here.
+    FullBoundary,
+}
+
+impl View {
+    /// Every view, in the order they are listed.
+    pub const ALL: [View; 5] =
+        [View::Raw, View::Trigger, View::Body, View::Full, View::FullBoundary];
+
+    /// Does the text under this view depend on pages?
+    pub fn reads_pages(self) -> bool {
+        self != View::Raw
+    }
 }
 
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             View::Raw => "raw",
+            View::Trigger => "trigger",
+            View::Body => "body",
+            View::Full => "full",
+            View::FullBoundary => "full-boundary",
         })
     }
 }
@@ -32,28 +59,69 @@ impl FromStr for View {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "raw" => Ok(View::Raw),
-            _ => Err(format!("'{name}' is no view: use raw")),
-        }
+        View::ALL.into_iter().find(|view| view.to_string() == name).ok_or_else(|| {
+            let views = View::ALL.map(|view| view.to_string()).join(", ");
+            format!("'{name}' is no view: use one of {views}")
+        })
     }
 }
 
-/// The text of `skill` under `view`.
-pub fn index_text(skill: &Skill, view: View) -> String {
-    match view {
-        View::Raw => {
-            let Skill { name, description, content, .. } = skill;
-            let mut text =
-                String::with_capacity(name.len() + description.len() + content.len() + 2);
-            text.push_str(name);
-            text.push('\n');
-            text.push_str(description);
-            text.push('\n');
-            text.push_str(content);
-            text
+/// What an index sees of a skill, in two parts: an encoder that reads less than both shortens the
+/// head and never the tail, where a page is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexText {
+    /// The document.
+    pub head: String,
+    /// What the page adds.
+    pub tail: String,
+}
+
+impl IndexText {
+    /// Head and tail as one text.
+    pub fn joined(mut self) -> String {
+        if !self.tail.is_empty() {
+            self.head.push('\n');
+            self.head.push_str(&self.tail);
         }
+        self.head
     }
+}
+
+/// The text of a skill under `view`.
+pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View) -> IndexText {
+    let page = pages.get(skill);
+    let tail = page.map_or(String::new(), |page| {
+        let Page { trigger, body, .. } = page;
+        match view {
+            View::Raw => String::new(),
+            View::Trigger => trigger.clone(),
+            View::Body => body.clone(),
+            View::Full => format!("{body}\n{trigger}"),
+            View::FullBoundary => {
+                let boundary = page.boundary_text(|id| name_of(library, id));
+                format!("{body}\n{trigger}\n{boundary}")
+            }
+        }
+    });
+    IndexText { head: document(&library.skills()[skill.row()]), tail }
+}
+
+/// The author's document as one text: name, description and content, joined by newlines.
+pub fn document(skill: &Skill) -> String {
+    let Skill { name, description, content, .. } = skill;
+    let mut text = String::with_capacity(name.len() + description.len() + content.len() + 2);
+    text.push_str(name);
+    text.push('\n');
+    text.push_str(description);
+    text.push('\n');
+    text.push_str(content);
+    text
+}
+
+/// What a reference is shown as: the skill's name, or its id if the library has it no more.
+fn name_of(library: &Library, id: &SkillId) -> String {
+    let skill = library.find(id.as_str()).map(|skill| &library.skills()[skill.row()]);
+    skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())
 }
 
 /// The text by which skills are compared for likeness: the document without what its author says

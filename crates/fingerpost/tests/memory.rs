@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use fingerpost::index::{SparseConfig, SparseIndex};
 use fingerpost::library::{Library, LoadOptions, Root};
-use fingerpost::view::{View, index_text};
+use fingerpost::page::Pages;
+use fingerpost::view::document;
 
 /// Loading and indexing together stay below three times the text.
 #[test]
@@ -18,9 +19,9 @@ fn three_times_the_text_is_enough() {
     }
     let roots = [Root::new(data.join("sra"))];
     let library = Library::load(&roots, LoadOptions::default()).unwrap().value;
-    let index = SparseIndex::build(&library, &SparseConfig::default());
+    let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
     assert_eq!(index.len(), library.skills().len());
-    let text: usize = library.skills().iter().map(|s| index_text(s, View::Raw).len()).sum();
+    let text: usize = library.skills().iter().map(|s| document(s).len()).sum();
     let used = peak().unwrap() - before;
     assert!(used < 3 * text, "{used} bytes for a text of {text}");
 }

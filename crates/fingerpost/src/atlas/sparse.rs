@@ -8,6 +8,7 @@ use super::{Atlas, AtlasError, Remembered};
 use crate::diagnostic::{Diagnostic, Warned};
 use crate::index::{FORMAT_VERSION, IndexError, SparseConfig, SparseIndex, SparseModel};
 use crate::library::{Library, LoadOptions, Root};
+use crate::page::Pages;
 
 /// How an index came to hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Atlas {
                         .hint("it was built again; nothing is lost");
                     diagnostics.push(finding);
                 }
-                let index = SparseIndex::build(&library, config);
+                let index = SparseIndex::build(&library, &Pages::default(), config);
                 let provenance = refused.map_or(Provenance::Built, Provenance::Rebuilt);
                 // A library in a folder we may not write to can still be searched.
                 let written = self.write(&file, index.bytes());

@@ -10,7 +10,8 @@ use super::file::{Draft, Meta, Part, Posting, Storage, block_count};
 use super::vocabulary::{self, Vocabulary};
 use super::{SparseConfig, SparseModel};
 use crate::library::Library;
-use crate::skill::Skill;
+use crate::page::Pages;
+use crate::skill::{Skill, SkillIdx};
 use crate::text::for_each_term;
 use crate::view::index_text;
 
@@ -31,9 +32,10 @@ struct Counted {
     lengths: Vec<u32>,
 }
 
-pub(super) fn build(library: &Library, config: &SparseConfig) -> Storage {
+pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Storage {
+    let rows: Vec<SkillIdx> = (0..library.skills().len() as u32).map(SkillIdx).collect();
     let mut chunks: Vec<Counted> =
-        library.skills().par_chunks(CHUNK).map(|skills| count(skills, config)).collect();
+        rows.par_chunks(CHUNK).map(|rows| count(rows, library, pages, config)).collect();
 
     let mut vocabulary = Vocabulary::default();
     let mut df: Vec<u32> = Vec::new();
@@ -102,7 +104,7 @@ pub(super) fn build(library: &Library, config: &SparseConfig) -> Storage {
     draft.finish()
 }
 
-fn count(skills: &[Skill], config: &SparseConfig) -> Counted {
+fn count(rows: &[SkillIdx], library: &Library, pages: &Pages, config: &SparseConfig) -> Counted {
     let mut counted = Counted {
         vocabulary: Vocabulary::default(),
         counts: vec![],
@@ -112,9 +114,10 @@ fn count(skills: &[Skill], config: &SparseConfig) -> Counted {
     // How often each term of the chunk occurs in the skill at hand, and which do at all.
     let mut occurrences: Vec<u32> = Vec::new();
     let mut present: Vec<u32> = Vec::new();
-    for skill in skills {
+    for &skill in rows {
         let mut length = 0;
-        for_each_term(&index_text(skill, config.view), config.tokenizer, |term| {
+        let text = index_text(library, pages, skill, config.view).joined();
+        for_each_term(&text, config.tokenizer, |term| {
             length += 1;
             let number = counted.vocabulary.number(term);
             if number as usize == occurrences.len() {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use fingerpost::eval::{self, Measure, Query, Run, Scored};
 use fingerpost::index::{Bm25, Hit, Idf, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
+use fingerpost::page::Pages;
 use fingerpost::skill::SkillIdx;
 use fingerpost::text::{Tokenizer, terms};
-use fingerpost::view::{View, index_text};
+use fingerpost::view::{View, document};
 
 use crate::data;
 
@@ -60,7 +61,7 @@ fn sra_rankings_equal_the_reference_runs() {
     let recall: Measure = "R@10".parse().unwrap();
 
     for (at, (name, model)) in reference_models().into_iter().enumerate() {
-        let index = SparseIndex::build(&library, &reference_config(model));
+        let index = SparseIndex::build(&library, &Pages::default(), &reference_config(model));
         let ours = search_all(&index, &queries);
         let file = format!("reference/{name}.run.zst");
         let theirs = eval::read_run(&text(&file), &file).unwrap();
@@ -117,11 +118,11 @@ fn example_rankings_equal_those_of_bm25s_and_gensim() {
     let again = "run tools/golden/sparse.py again";
     assert_eq!(library.skills().len(), golden.digests.len(), "skills came or went: {again}");
     for skill in library.skills() {
-        let digest = blake3::hash(index_text(skill, View::Raw).as_bytes()).to_hex().to_string();
+        let digest = blake3::hash(document(skill).as_bytes()).to_hex().to_string();
         assert_eq!(digest, golden.digests[skill.id.as_str()], "{} changed: {again}", skill.id);
     }
     for (at, (_, model)) in reference_models().into_iter().enumerate() {
-        let index = SparseIndex::build(&library, &reference_config(model));
+        let index = SparseIndex::build(&library, &Pages::default(), &reference_config(model));
         let mut scratch = Scratch::default();
         for query in &golden.queries {
             assert_eq!(terms(&query.text, Tokenizer::Reference), query.tokens, "{}", query.id);
@@ -151,7 +152,11 @@ fn the_index_does_not_depend_on_the_number_of_threads() {
     let library = example_library();
     let build = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| SparseIndex::build(&library, &SparseConfig::default()).bytes().to_vec())
+        pool.install(|| {
+            SparseIndex::build(&library, &Pages::default(), &SparseConfig::default())
+                .bytes()
+                .to_vec()
+        })
     };
     assert_eq!(build(1), build(4));
 }
@@ -162,7 +167,7 @@ fn an_explanation_adds_up_to_the_score() {
     let query = "corrected QT by the Bazett square root, heart rate 72";
     for model in [SparseModel::default(), SparseModel::Tfidf] {
         let config = SparseConfig { model, ..SparseConfig::default() };
-        let index = SparseIndex::build(&library, &config);
+        let index = SparseIndex::build(&library, &Pages::default(), &config);
         for hit in index.search(query, 5, Zeros::Dropped, &mut Scratch::default()).unwrap() {
             let why = index.explain(query, hit.skill).unwrap();
             assert!((why.score - hit.score).abs() <= 1e-5 * hit.score);
@@ -175,7 +180,7 @@ fn an_explanation_adds_up_to_the_score() {
 
 #[test]
 fn zero_scores_come_only_when_asked_for() {
-    let index = SparseIndex::build(&example_library(), &SparseConfig::default());
+    let index = SparseIndex::build(&example_library(), &Pages::default(), &SparseConfig::default());
     let mut scratch = Scratch::default();
     let nonsense = "xyzzyplugh";
     assert_eq!(index.search(nonsense, 10, Zeros::Dropped, &mut scratch).unwrap(), []);
