@@ -41,6 +41,12 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// Embedding in process beside Python's onnxruntime.
+    Embed {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
     /// Buckets and linkage beside scikit-learn and faiss.
     Neighborhoods {
         /// Options of the benchmark itself, after `--`.
@@ -56,6 +62,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(&root()),
         Chore::Golden => golden(),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
+        Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
         Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
     });
     match done {

@@ -9,6 +9,7 @@
 mod agreement;
 mod bm25s_peer;
 mod contest;
+mod embed;
 mod growth;
 mod neighborhood_quality;
 mod neighborhoods;
@@ -34,6 +35,8 @@ struct Arguments {
 enum Verb {
     /// BM25: index the `sra` library and answer its requests, against bm25s and tantivy.
     Sparse(Sparse),
+    /// Texts embedded in process, against Python's onnxruntime.
+    Embed(embed::Embed),
     /// Buckets and linkage, against scikit-learn and faiss.
     Neighborhoods(neighborhoods::Neighborhoods),
 }
@@ -61,6 +64,7 @@ pub(crate) struct Sparse {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().verb {
         Verb::Sparse(arguments) => sparse::run(&arguments),
+        Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Neighborhoods(arguments) => neighborhoods::run(&arguments),
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use fingerpost::eval::Query;
 use fingerpost::library::Library;
 use fingerpost::text::{Tokenizer as Rule, for_each_term};
-use fingerpost::view::document;
+use fingerpost::view;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use tantivy::collector::TopDocs;
@@ -55,7 +55,7 @@ pub(crate) fn build(library: &Library, threads: usize) -> anyhow::Result<Built> 
     writer.set_merge_policy(Box::new(NoMergePolicy));
     for (at, skill) in (0..).zip(library.skills()) {
         let mut document = TantivyDocument::default();
-        document.add_text(text, document(skill));
+        document.add_text(text, view::document(skill));
         document.add_u64(row, at);
         writer.add_document(document)?;
     }

@@ -9,6 +9,7 @@ use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
 use fingerpost::text::Tokenizer;
 use fingerpost::view::View;
 
+use crate::embedder::EmbedderArgs;
 use crate::output::UsageError;
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
@@ -79,6 +80,8 @@ pub(crate) enum Verb {
     Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
+    /// List, fetch and remove embedding models.
+    Model(crate::model::Model),
 }
 
 /// Which skills.
@@ -260,6 +263,8 @@ pub(crate) struct Compile {
     #[arg(long)]
     pub(crate) include_manual: bool,
     #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
+    #[command(flatten)]
     pub(crate) neighborhood: NeighborhoodArgs,
     /// Compute everything anew, instead of placing what changed.
     #[arg(long)]
@@ -275,8 +280,6 @@ pub(crate) struct Neighbors {
     /// How many neighbors.
     #[arg(short, default_value_t = 10, value_name = "N")]
     pub(crate) k: usize,
-    #[command(flatten)]
-    pub(crate) neighborhood: NeighborhoodArgs,
 }
 
 #[derive(Debug, Args)]
@@ -309,8 +312,6 @@ pub(crate) enum AtlasVerb {
 pub(crate) struct Stats {
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-    #[command(flatten)]
-    pub(crate) neighborhood: NeighborhoodArgs,
 }
 
 #[derive(Debug, Args)]

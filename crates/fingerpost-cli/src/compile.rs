@@ -4,14 +4,14 @@ use std::io::Write;
 use std::time::Instant;
 
 use fingerpost::atlas::{Atlas, AtlasError, Compiled};
-use fingerpost::compile::{CompileConfig, CompileReport, Vectorizer, compile};
+use fingerpost::compile::{CompileConfig, CompileReport, compile};
 use fingerpost::diagnostic::Warned;
-use fingerpost::embedding::FitConfig;
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
 use serde::Serialize;
 
 use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs};
+use crate::embedder::{Opened, Source};
 use crate::output::{self, Exit, FAINT, STRONG, UsageError, plural};
 use crate::source;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
         LibraryArgs { library: args.library.clone(), include_manual: args.include_manual };
     let roots = source::roots(&library)?;
     let atlas = source::atlas(&library, global);
-    let settings = Settings::Given(config(&args.neighborhood, global)?);
+    let settings = Settings::Given(config(&args.neighborhood, global)?, args.embedder.source()?);
     let (compiled, report) =
         ensure(&atlas, &roots, source::options(&library), &settings, args.rebuild, global)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -59,8 +59,8 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
 
 /// Which settings the neighborhoods are to have.
 pub(crate) enum Settings {
-    /// These.
-    Given(NeighborhoodConfig),
+    /// These; without an embedder, that of the atlas.
+    Given(NeighborhoodConfig, Option<Source>),
     /// Those of the atlas, whatever they are; the defaults if there is none.
     Kept,
 }
@@ -83,25 +83,42 @@ pub(crate) fn ensure(
         }
         Err(error) => return Err(error.into()),
     };
-    let neighborhood = match (settings, &before) {
-        (Settings::Given(config), _) => *config,
-        (Settings::Kept, Some(before)) => before.config,
-        (Settings::Kept, None) => NeighborhoodConfig { seed: global.seed, ..Default::default() },
+    let kept = before.as_ref().map(|before| Source::from_text(&before.embedder)).transpose();
+    let (neighborhood, source) = match (settings, &before) {
+        (Settings::Given(config, Some(source)), _) => (*config, source.clone()),
+        (Settings::Given(config, None), _) => (*config, kept?.unwrap_or(Source::Fit)),
+        (Settings::Kept, Some(before)) => (before.config, kept?.unwrap_or(Source::Fit)),
+        (Settings::Kept, None) => {
+            (NeighborhoodConfig { seed: global.seed, ..Default::default() }, Source::Fit)
+        }
     };
     match before {
         Some(compiled)
             if !rebuild
                 && compiled.config == neighborhood
+                && compiled.embedder == source.to_text()
                 && atlas.is_current(roots, options, &compiled) =>
         {
             Ok((compiled, None))
         }
         before => {
+            let embedder = source.open(atlas, global)?;
+            if let (Settings::Kept, Some(before)) = (settings, &before) {
+                embedder.must_match(&before.profile)?;
+            }
             let config = CompileConfig { neighborhood, rebuild };
-            let (compiled, report) = compile_now(atlas, roots, options, before, &config, global)?;
+            let making = Making { embedder: &embedder, source: &source, config: &config };
+            let (compiled, report) = compile_now(atlas, roots, options, before, &making, global)?;
             Ok((compiled, Some(report)))
         }
     }
+}
+
+/// What a compilation is made with.
+struct Making<'a> {
+    embedder: &'a Opened,
+    source: &'a Source,
+    config: &'a CompileConfig,
 }
 
 fn compile_now(
@@ -109,7 +126,7 @@ fn compile_now(
     roots: &[Root],
     options: LoadOptions,
     before: Option<Compiled>,
-    config: &CompileConfig,
+    making: &Making<'_>,
     global: &Global,
 ) -> anyhow::Result<(Compiled, CompileReport)> {
     let _lock = atlas.lock()?;
@@ -117,9 +134,9 @@ fn compile_now(
     let spinner = output::spinner(global, "reading the library".into());
     let Warned { value: library, diagnostics } = Library::load(roots, options)?;
     spinner.set_message(format!("comparing {}", plural(library.skills().len(), "skill")));
-    let vectorizer =
-        Vectorizer::Fit(FitConfig { seed: config.neighborhood.seed, ..FitConfig::default() });
-    let (compiled, report) = compile(&library, stamp, before, &vectorizer, config)?;
+    let vectorizer = making.embedder.vectorizer(making.config.neighborhood.seed);
+    let (mut compiled, report) = compile(&library, stamp, before, &vectorizer, making.config)?;
+    compiled.embedder = making.source.to_text();
     atlas.keep(&compiled)?;
     spinner.finish_and_clear();
     output::summarise(global, &diagnostics);

@@ -6,9 +6,12 @@ mod atlas;
 mod compile;
 mod diff;
 mod doctor;
+mod embedder;
 mod eval;
+mod model;
 mod neighbors;
 mod output;
+mod progress;
 mod search;
 mod source;
 mod table;
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Atlas(verb) => atlas::run(verb, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
+        Verb::Model(model) => model::run(model, &arguments.global),
     };
     match done {
         Ok(exit) => exit.into(),

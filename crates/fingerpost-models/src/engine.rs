@@ -25,6 +25,15 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
+    /// ONNX Runtime where it was built in and `ORT_DYLIB_PATH` names it, else rten.
+    pub fn of_process() -> Self {
+        #[cfg(feature = "ort")]
+        if std::env::var_os("ORT_DYLIB_PATH").is_some() {
+            return Self::Ort;
+        }
+        Self::Rten
+    }
+
     /// How a profile names it: engines differ in the last digits, 8-bit models in the second.
     pub fn label(self) -> &'static str {
         match self {

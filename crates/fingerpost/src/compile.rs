@@ -95,6 +95,7 @@ pub fn compile(
             calibration: report.calibration,
             config: config.neighborhood,
             profile,
+            embedder: String::new(),
             vectors,
             model,
             library: library_digest,

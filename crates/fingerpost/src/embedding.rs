@@ -23,6 +23,16 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError>;
 }
 
+impl<E: Embedder + ?Sized> Embedder for Box<E> {
+    fn profile(&self) -> &Profile {
+        (**self).profile()
+    }
+
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
+        (**self).embed(texts, role)
+    }
+}
+
 /// Which side of the search a text is on: many models read the two differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {

@@ -17,7 +17,7 @@ pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
 
-use self::file::{Layout, Posting, Storage};
+use self::file::{Layout, Postings, SEGMENT, Storage};
 use self::top_k::TopK;
 use crate::library::Library;
 use crate::page::Pages;
@@ -71,7 +71,7 @@ pub struct SparseIndex {
 /// Working memory of a search, to be used again for the next one.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    scores: Vec<f32>,
+    scores: Vec<[f32; SEGMENT]>,
     terms: Vec<u32>,
     top: TopK,
 }
@@ -163,12 +163,15 @@ impl SparseIndex {
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>, IndexError> {
         let weighted = self.weigh(query, &mut scratch.terms);
-        scratch.scores.clear();
-        scratch.scores.resize(self.len(), 0.0);
-        let scores = &mut scratch.scores[..];
-        for (term, weight) in weighted {
-            add(scores, self.postings(term)?, weight);
+        let segments = self.len().div_ceil(SEGMENT);
+        scratch.scores.resize(segments, [0.0; SEGMENT]);
+        scratch.scores.as_flattened_mut()[..self.len()].fill(0.0);
+        for (segment, scores) in scratch.scores.iter_mut().enumerate() {
+            for &(term, weight) in &weighted {
+                add(scores, self.postings(segment, term)?, weight);
+            }
         }
+        let scores = &scratch.scores.as_flattened()[..self.len()];
         let mut hits = scratch.top.select(scores, k);
         if zeros == Zeros::Kept && hits.len() < k {
             let unmatched = (0..self.len() as u32).filter(|&row| scores[row as usize] <= 0.0);
@@ -185,9 +188,9 @@ impl SparseIndex {
         let mut explanation = Explanation::default();
         let mut known = Vec::new();
         for (term, weight) in self.weigh(query, &mut known) {
-            let postings = self.postings(term)?;
-            let found = postings.binary_search_by_key(&skill.0, |posting| posting.skill);
-            let contribution = found.map_or(0.0, |at| weight * postings[at].weight);
+            let postings = self.postings(skill.row() / SEGMENT, term)?;
+            let found = postings.rows.binary_search(&((skill.row() % SEGMENT) as u16));
+            let contribution = found.map_or(0.0, |at| weight * postings.weights[at]);
             explanation.score += contribution;
             explanation.terms.push(TermShare {
                 term: self.layout.term(&self.storage, term).to_owned(),
@@ -224,19 +227,17 @@ impl SparseIndex {
         self.config().model.query_weights(known, self.layout.idf(&self.storage))
     }
 
-    fn postings(&self, term: u32) -> Result<&[Posting], IndexError> {
-        self.layout.postings(&self.storage, term)
+    fn postings(&self, segment: usize, term: u32) -> Result<Postings<'_>, IndexError> {
+        self.layout.postings(&self.storage, segment, term)
     }
 }
 
 /// Adds what a term gives to the skills that have it. Nearly all the time of a search is spent
 /// here; on its own, the loop keeps everything in registers.
 #[inline(never)]
-fn add(scores: &mut [f32], postings: &[Posting], weight: f32) {
-    for posting in postings {
-        if let Some(score) = scores.get_mut(posting.skill as usize) {
-            *score += weight * posting.weight;
-        }
+fn add(scores: &mut [f32; SEGMENT], postings: Postings<'_>, weight: f32) {
+    for (&row, &counts) in postings.rows.iter().zip(postings.weights) {
+        scores[usize::from(row)] += weight * counts;
     }
 }
 

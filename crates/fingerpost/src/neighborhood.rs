@@ -82,7 +82,8 @@ impl Threshold {
 
     /// The default for vectors of this profile.
     pub fn for_profile(profile: &Profile) -> Self {
-        if profile.name.starts_with("Qwen3") { Self::PAPER } else { Self::Calibrated }
+        let name = profile.name.to_lowercase();
+        if name.contains("qwen3-embedding") { Self::PAPER } else { Self::Calibrated }
     }
 }
 

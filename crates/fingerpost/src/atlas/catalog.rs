@@ -18,7 +18,8 @@ use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods};
 use crate::skill::SkillIdx;
 
 /// Each step takes a catalog from one format to the next; a new format is a step at the end.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE skills (
         row INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -30,7 +31,13 @@ const MIGRATIONS: [&str; 1] = ["
     CREATE INDEX skills_by_name ON skills (name);
     CREATE INDEX skills_by_neighborhood ON skills (neighborhood);
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-"];
+",
+    // The library itself was the only embedder then.
+    "
+    INSERT INTO settings (key, value)
+        SELECT 'embedder', '{\"kind\":\"fit\"}' FROM settings WHERE key = 'vectors';
+",
+];
 
 /// How long a reader waits for a writer to finish its transaction.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,6 +62,8 @@ pub struct Compiled {
     pub config: NeighborhoodConfig,
     /// What made the vectors.
     pub profile: Profile,
+    /// How whoever compiled it opens that embedder again: theirs to read.
+    pub embedder: String,
     /// The skills' vectors.
     pub vectors: Vectors,
     /// The fitted model's bytes, where the embedder is `fit`.
@@ -204,6 +213,7 @@ impl Catalog {
                 set("model", model.to_owned())?;
             }
             set("profile", json(&compiled.profile))?;
+            set("embedder", compiled.embedder.clone())?;
             set("calibration", json(&compiled.calibration))?;
             set("config", json(&compiled.config))?;
             transaction.commit()
@@ -253,6 +263,7 @@ impl Catalog {
             calibration: parse(&path, &needed("calibration")?)?,
             config: parse(&path, &needed("config")?)?,
             profile: parse(&path, &needed("profile")?)?,
+            embedder: needed("embedder")?,
             vectors: atlas.open_vectors(&vectors)?,
             model,
             library: needed("library")?,

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::file::{Draft, Meta, Part, Posting, Storage, block_count};
+use super::file::{Draft, Meta, Part, Postings, SEGMENT, Storage, block_count};
 use super::vocabulary::{self, Vocabulary};
 use super::{SparseConfig, SparseModel};
 use crate::library::Library;
@@ -51,27 +51,16 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
     let n = library.skills().len();
     let idf: Vec<f64> = df.iter().map(|&df| config.model.idf(n, df)).collect();
 
-    // A term that counts nothing anywhere needs no postings.
-    let mut starts: Vec<u64> = Vec::with_capacity(df.len() + 1);
-    let mut total = 0;
-    for (&df, &idf) in df.iter().zip(&idf) {
-        starts.push(total);
-        total += if idf == 0.0 { 0 } else { u64::from(df) };
-    }
-    starts.push(total);
-    let total = total as usize;
-
+    let places = Places::of(&chunks, &idf, n.div_ceil(SEGMENT));
     let meta = Meta {
         config: *config,
         library: library.digest().to_hex().to_string(),
         skills: n,
         terms: vocabulary.len(),
-        postings: total,
     };
     let meta = serde_json::to_vec(&meta).expect("plain data");
     let strings: Vec<&str> = library.skills().iter().flat_map(strings_of).collect();
     let slots = vocabulary::slots(&vocabulary);
-    let postings_bytes = total * size_of::<Posting>();
     let mut draft = Draft::new([
         (Part::Meta, meta.len()),
         (Part::StringOffsets, (strings.len() + 1) * 4),
@@ -81,9 +70,9 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
         (Part::Terms, vocabulary.text().len()),
         (Part::DocumentFrequency, df.len() * 4),
         (Part::Idf, idf.len() * 4),
-        (Part::PostingStarts, starts.len() * 8),
-        (Part::BlockChecksums, block_count(postings_bytes) * 8),
-        (Part::Postings, postings_bytes),
+        (Part::PostingStarts, places.starts.len() * 8),
+        (Part::BlockChecksums, block_count(places.bytes()) * 8),
+        (Part::Postings, places.bytes()),
     ]);
     draft.fill(Part::Meta, meta);
     let mut end = 0;
@@ -99,8 +88,8 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
     drop(vocabulary);
     draft.fill(Part::DocumentFrequency, df);
     draft.fill(Part::Idf, idf.iter().map(|&idf| idf as f32));
-    draft.fill(Part::PostingStarts, starts.iter().copied());
-    place_postings(draft.part(Part::Postings), chunks, &idf, starts, config.model);
+    draft.fill(Part::PostingStarts, places.starts.iter().copied());
+    place_postings(draft.part(Part::Postings), chunks, &idf, places, config.model);
     draft.finish()
 }
 
@@ -139,20 +128,58 @@ fn count(rows: &[SkillIdx], library: &Library, pages: &Pages, config: &SparseCon
     counted
 }
 
+/// Where the postings of each term lie, segment by segment.
+struct Places {
+    /// First byte of each term's, and the end of the last.
+    starts: Vec<u64>,
+    /// How many there are.
+    counts: Vec<u32>,
+}
+
+impl Places {
+    /// A term that counts nothing anywhere needs no postings.
+    fn of(chunks: &[Counted], idf: &[f64], segments: usize) -> Self {
+        let mut counts = vec![0; segments * idf.len()];
+        for (at, chunk) in chunks.iter().enumerate() {
+            let segment = &mut counts[at * CHUNK / SEGMENT * idf.len()..][..idf.len()];
+            chunk.counts.iter().for_each(|&(term, _)| segment[term as usize] += 1);
+        }
+        let idf = idf.iter().cycle();
+        counts
+            .iter_mut()
+            .zip(idf)
+            .filter(|(_, idf)| **idf == 0.0)
+            .for_each(|(count, _)| *count = 0);
+        let mut end = 0;
+        let ends = counts.iter().map(|&count| {
+            end += Postings::size(count as usize) as u64;
+            end
+        });
+        Self { starts: std::iter::once(0).chain(ends).collect(), counts }
+    }
+
+    fn bytes(&self) -> usize {
+        self.starts.last().map_or(0, |&end| end as usize)
+    }
+}
+
 /// Writes each skill's weights to the places of its terms; rows ascend within a term because
 /// skills are taken in order.
 fn place_postings(
-    postings: &mut [Posting],
+    postings: &mut [u8],
     chunks: Vec<Counted>,
     idf: &[f64],
-    mut next: Vec<u64>,
+    places: Places,
     model: SparseModel,
 ) {
+    const _: () = assert!(SEGMENT.is_multiple_of(CHUNK), "no chunk lies in two segments");
+    let mut placed = vec![0; places.counts.len()];
     let skills: usize = chunks.iter().map(|chunk| chunk.lengths.len()).sum();
     let length: u64 = chunks.iter().flat_map(|chunk| &chunk.lengths).map(|&l| u64::from(l)).sum();
     let mean_length = length as f64 / skills.max(1) as f64;
     let mut row = 0;
     for chunk in chunks {
+        let segment = row / SEGMENT * idf.len();
         let mut start = 0;
         for (&end, &length) in chunk.ends.iter().zip(&chunk.lengths) {
             let counts = &chunk.counts[start..end];
@@ -170,8 +197,14 @@ fn place_postings(
                 let term = count.0 as usize;
                 if idf[term] != 0.0 {
                     let weight = (weight(count) * scale) as f32;
-                    postings[next[term] as usize] = Posting { skill: row, weight };
-                    next[term] += 1;
+                    let place = segment + term;
+                    let (all, at) = (places.counts[place] as usize, placed[place]);
+                    let bytes = &mut postings[places.starts[place] as usize..];
+                    let (rows, weights) = bytes.split_at_mut(Postings::weights_at(all));
+                    let in_segment = (row % SEGMENT) as u16;
+                    rows[at * 2..][..2].copy_from_slice(&in_segment.to_ne_bytes());
+                    weights[at * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
+                    placed[place] += 1;
                 }
             }
             row += 1;

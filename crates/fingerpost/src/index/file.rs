@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{SparseConfig, vocabulary};
 
 /// Version of the format; a file of another one is rebuilt.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"FPSPARSE";
 const BYTE_ORDER: u32 = 0x0102_0304;
@@ -62,15 +62,30 @@ pub(super) struct Meta {
     pub(super) library: String,
     pub(super) skills: usize,
     pub(super) terms: usize,
-    pub(super) postings: usize,
 }
 
-/// A skill that has a term, and what the term counts in it.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Posting {
-    pub(super) skill: u32,
-    pub(super) weight: f32,
+/// Rows of one segment: so many that a row of it fits in two bytes. Short postings are read
+/// quicker, and an index of two bytes into as many scores needs no check.
+pub(super) const SEGMENT: usize = 1 << 16;
+
+/// The skills of one segment that have a term, and what the term counts in each. In the file the
+/// rows come first, then, aligned, the weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Postings<'a> {
+    pub(super) rows: &'a [u16],
+    pub(super) weights: &'a [f32],
+}
+
+impl Postings<'_> {
+    /// Bytes of so many.
+    pub(super) fn size(count: usize) -> usize {
+        Self::weights_at(count) + count * size_of::<f32>()
+    }
+
+    /// Where, of so many, the weights begin.
+    pub(super) fn weights_at(count: usize) -> usize {
+        (count * size_of::<u16>()).next_multiple_of(size_of::<f32>())
+    }
 }
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -103,7 +118,7 @@ pub(super) enum Part {
     Terms,
     DocumentFrequency,
     Idf,
-    /// Where each term's postings start, and the end of the last.
+    /// Where the postings of each term start, segment by segment, and the end of the last.
     PostingStarts,
     /// Checksums of the postings' blocks.
     BlockChecksums,
@@ -260,20 +275,24 @@ impl Layout {
         Ok(())
     }
 
-    /// The postings of a term, after a check of the blocks they lie in.
+    /// The postings of a term in a segment, after a check of the blocks they lie in.
     pub(super) fn postings<'a>(
         &self,
         storage: &'a Storage,
+        segment: usize,
         term: u32,
-    ) -> Result<&'a [Posting], IndexError> {
+    ) -> Result<Postings<'a>, IndexError> {
         let starts = self.part::<u64>(storage, Part::PostingStarts);
-        let (start, end) = (starts[term as usize] as usize, starts[term as usize + 1] as usize);
-        let postings = self.part::<Posting>(storage, Part::Postings);
+        let at = segment * self.meta.terms + term as usize;
+        let (start, end) = (starts[at] as usize, starts[at + 1] as usize);
         if matches!(storage, Storage::Mapped(_)) && start < end {
-            let size = size_of::<Posting>();
-            self.verify_blocks(storage, start * size..end * size)?;
+            self.verify_blocks(storage, start..end)?;
         }
-        Ok(&postings[start..end])
+        let bytes = &self.part::<u8>(storage, Part::Postings)[start..end];
+        let count = bytes.len() / (size_of::<u16>() + size_of::<f32>());
+        let (rows, weights) = bytes.split_at(Postings::weights_at(count));
+        let rows = &bytemuck::cast_slice(rows)[..count];
+        Ok(Postings { rows, weights: bytemuck::cast_slice(weights) })
     }
 
     fn verify_blocks(&self, storage: &Storage, bytes: Range<usize>) -> Result<(), IndexError> {

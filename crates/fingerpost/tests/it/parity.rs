@@ -6,7 +6,7 @@ use fingerpost::eval::{self, Measure, Query, Run, Scored};
 use fingerpost::index::{Bm25, Hit, Idf, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::page::Pages;
-use fingerpost::skill::SkillIdx;
+use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
 use fingerpost::text::{Tokenizer, terms};
 use fingerpost::view::{View, document};
 
@@ -188,4 +188,32 @@ fn zero_scores_come_only_when_asked_for() {
     let rows: Vec<SkillIdx> = padded.iter().map(|hit| hit.skill).collect();
     assert_eq!(rows, [0, 1, 2].map(SkillIdx));
     assert!(padded.iter().all(|hit| hit.score == 0.0));
+}
+
+/// Rows are kept in two bytes, segment by segment: nothing may be lost or doubled at the seam.
+#[test]
+fn a_library_of_more_than_one_segment() {
+    const SEAM: u32 = 1 << 16;
+    let skills = (0..SEAM + 40).map(|n| {
+        let near = if n.abs_diff(SEAM) <= 2 { "seam" } else { "" };
+        Skill {
+            id: SkillId::new(format!("{n:06}")),
+            name: format!("s{n}"),
+            description: format!("{near} parity{}", n % 2),
+            content: String::new(),
+            fields: Default::default(),
+            invocation: Invocation::Automatic,
+            origin: Origin { file: "records".into(), line: Some(u64::from(n)) },
+        }
+    });
+    let library = Library::from_skills(skills.collect()).value;
+    let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
+    let search = |query: &str| -> Vec<u32> {
+        let hits = index.search(query, 10, Zeros::Dropped, &mut Scratch::default()).unwrap();
+        hits.iter().map(|hit| hit.skill.0).collect()
+    };
+    assert_eq!(search("seam"), [SEAM - 2, SEAM - 1, SEAM, SEAM + 1, SEAM + 2]);
+    assert_eq!(search("s65575 s3"), [3, SEAM + 39]);
+    let why = index.explain("seam s65537", SkillIdx(SEAM + 1)).unwrap();
+    assert!(why.terms.iter().all(|term| term.contribution > 0.0), "{why:?}");
 }

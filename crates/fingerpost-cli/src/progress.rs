@@ -1,0 +1,87 @@
+//! How far is long work? A bar on a terminal, now and then a line in a log.
+
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::Global;
+use crate::output::plural;
+
+/// Between two lines of a log.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how many of how many things are done.
+pub(crate) struct Progress {
+    doing: &'static str,
+    noun: &'static str,
+    bar: ProgressBar,
+    quiet: bool,
+    begun: Mutex<Begun>,
+}
+
+struct Begun {
+    first: Option<Instant>,
+    last_line: Option<Instant>,
+}
+
+impl Progress {
+    /// Nothing is shown before something is done.
+    pub(crate) fn new(global: &Global, doing: &'static str, noun: &'static str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let begun = Mutex::new(Begun { first: None, last_line: None });
+        Self { doing, noun, bar, quiet: global.quiet, begun }
+    }
+
+    /// So many are done; what else is worth knowing goes into `note`, such as money spent.
+    pub(crate) fn noted(&self, done: usize, all: usize, note: &str) {
+        if self.quiet {
+            return;
+        }
+        let mut begun = self.begun.lock().expect("nothing panics while holding it");
+        let now = Instant::now();
+        if begun.first.is_none() {
+            begun.first = Some(now);
+            if console::Term::stderr().is_term() {
+                let style =
+                    "{prefix} {bar:30} {human_pos}/{human_len} {per_sec:.dim} {eta:.dim} {msg}";
+                self.bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+                self.bar.set_prefix(self.doing);
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+        }
+        if console::Term::stderr().is_term() {
+            self.bar.set_length(all as u64);
+            self.bar.set_position(done as u64);
+            self.bar.set_message(note.to_owned());
+            if done >= all {
+                self.bar.finish_and_clear();
+            }
+            return;
+        }
+        let due = begun.last_line.or(begun.first).is_none_or(|at| now - at >= LINE_EVERY);
+        if due && done < all {
+            begun.last_line = Some(now);
+            let elapsed = begun.first.map_or(0.0, |first| (now - first).as_secs_f64());
+            say_line(self, done, all, elapsed, note);
+        }
+    }
+
+    /// So many are done.
+    pub(crate) fn at(&self, done: usize, all: usize) {
+        self.noted(done, all, "");
+    }
+}
+
+fn say_line(progress: &Progress, done: usize, all: usize, elapsed: f64, note: &str) {
+    let rate = done as f64 / elapsed.max(0.001);
+    let left = (all - done) as f64 / rate.max(0.001);
+    let note = if note.is_empty() { String::new() } else { format!(", {note}") };
+    let line = format!(
+        "{}: {done} of {}, {rate:.1} a second, {left:.0} s left{note}",
+        progress.doing,
+        plural(all, progress.noun),
+    );
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
