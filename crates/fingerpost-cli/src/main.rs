@@ -7,8 +7,11 @@ mod compile;
 mod diff;
 mod doctor;
 mod eval;
+mod export;
+mod import;
 mod neighbors;
 mod output;
+mod page;
 mod search;
 mod source;
 mod table;
@@ -33,6 +36,9 @@ fn main() -> ExitCode {
         Verb::Neighbors(neighbors) => neighbors::run(neighbors, &arguments.global),
         Verb::Diff(diff) => diff::run(diff, &arguments.global),
         Verb::Atlas(verb) => atlas::run(verb, &arguments.global),
+        Verb::Page(verb) => page::run(verb, &arguments.global),
+        Verb::Export(export) => export::run(export, &arguments.global),
+        Verb::Import(import) => import::run(import, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
     };
