@@ -65,7 +65,7 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Group a library's look-alike skills into neighborhoods, and keep them in an atlas.
+    /// Group look-alike skills, write a page for each that tells it apart, and keep all in an atlas.
     Compile(Compile),
     /// Rank the skills of a library for a request.
     Search(Search),
@@ -76,6 +76,13 @@ pub(crate) enum Verb {
     /// Figures, a map, and a sweep of settings of a compiled library.
     #[command(subcommand)]
     Atlas(AtlasVerb),
+    /// Look at pages, and overrule them.
+    #[command(subcommand)]
+    Page(PageVerb),
+    /// Write all pages as JSON Lines, in the order of ids: for git, or another machine.
+    Export(Export),
+    /// Take pages from a file that `export` wrote.
+    Import(Import),
     /// Measure a retriever on judged queries, or compare runs.
     Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
@@ -266,9 +273,100 @@ pub(crate) struct Compile {
     pub(crate) embedder: EmbedderArgs,
     #[command(flatten)]
     pub(crate) neighborhood: NeighborhoodArgs,
-    /// Compute everything anew, instead of placing what changed.
+    /// Compute everything anew, instead of placing what changed; known pages stay.
     #[arg(long)]
     pub(crate) rebuild: bool,
+    /// Who writes pages: `local` chooses from the documents, without a model.
+    #[arg(long, value_name = "WRITER", default_value = "local")]
+    pub(crate) writer: WriterName,
+    /// Language of a page's connecting words [default: that of each skill].
+    #[arg(long, value_name = "LANG")]
+    pub(crate) lang: Option<Lang>,
+    /// Write those pages again that are flagged or missing; what is pinned stays.
+    #[arg(long)]
+    pub(crate) fix_flagged: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WriterName {
+    Local,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lang {
+    En,
+    Zh,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PageVerb {
+    /// Show a skill's page and what the checks say of it.
+    Show(PageShow),
+    /// List the pages a person should look at, the worst first.
+    Review(PageReview),
+    /// Change a page, by options, from a file or in $EDITOR; it is pinned then.
+    Edit(PageEdit),
+    /// Approve a page: no writer changes it any more.
+    Pin(PageShow),
+    /// Give a page back to the writer.
+    Unpin(PageShow),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PageShow {
+    /// The skill's id, or its name.
+    pub(crate) skill: String,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PageReview {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// How many pages.
+    #[arg(short, default_value_t = 20, value_name = "N")]
+    pub(crate) k: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PageEdit {
+    /// The skill's id, or its name.
+    pub(crate) skill: String,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// The new trigger.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) trigger: Option<String>,
+    /// A case of the new boundary, as "request -> skill"; may be given several times.
+    #[arg(long, value_name = "CASE")]
+    pub(crate) boundary: Vec<String>,
+    /// The new body.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) body: Option<String>,
+    /// Read the page from a file, in the form that $EDITOR shows ("-" for standard input).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["trigger", "boundary", "body"])]
+    pub(crate) from: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Where to write [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// A file that `export` wrote.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Also take pages whose documents have changed since, or that break a rule.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::args::{AtlasVerb, Global, LibraryArgs, MapArgs, Stats, SweepArgs};
+use crate::compile::Counts;
 use crate::neighbors::open;
 use crate::output::{self, Exit, FAINT, STRONG, plain, plural};
 use crate::source;
@@ -35,13 +36,16 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     let neighborhoods = &compiled.neighborhoods;
     let structure = structure(&compiled.vectors, neighborhoods, global.seed);
     let same = same(&compiled, &args.library, global)?;
+    let pages = Counts::of(&compiled.pages);
     if global.json {
         let answer = json!({
             "skills": compiled.skills.len(),
             "neighborhoods": neighborhoods.len(),
             "singletons": neighborhoods.singletons(),
             "largest": neighborhoods.largest(),
-            "pages": 0,
+            "pages": pages.pages,
+            "fallback": pages.fallback,
+            "flagged": pages.flagged,
             "embedder": compiled.profile.key(),
             "format": FORMAT_VERSION,
             "profile": compiled.profile,
@@ -75,6 +79,11 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     )?;
     writeln!(out, "look-alikes: {}", compiled.calibration)?;
     writeln!(out, "vectors: {}", compiled.profile)?;
+    writeln!(
+        out,
+        "pages: {} by {}, {} without, {} to look at",
+        pages.pages, compiled.writer, pages.fallback, pages.flagged
+    )?;
     if compiled.placed > 0 {
         let placed = plural(compiled.placed, "skill");
         writeln!(

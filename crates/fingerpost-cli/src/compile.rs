@@ -8,11 +8,14 @@ use fingerpost::compile::{CompileConfig, CompileReport, compile};
 use fingerpost::diagnostic::Warned;
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
+use fingerpost::page::local::LocalConfig;
+use fingerpost::page::write::{Again, PageRow, Writer};
+use fingerpost::page::{Language, Status};
 use serde::Serialize;
 
-use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs};
+use crate::args::{Compile, Global, Lang, LibraryArgs, NeighborhoodArgs, WriterName};
 use crate::embedder::{Opened, Source};
-use crate::output::{self, Exit, FAINT, STRONG, UsageError, plural};
+use crate::output::{self, CAUTION, Exit, FAINT, STRONG, UsageError, plural};
 use crate::source;
 
 /// The contract of `--json`.
@@ -24,6 +27,13 @@ struct Answer<'a> {
     largest: usize,
     embedder: String,
     max_distance: f64,
+    pages: usize,
+    fallback: usize,
+    flagged: usize,
+    pinned: usize,
+    calls: usize,
+    cost_usd: f64,
+    writer: &'a str,
     #[serde(flatten)]
     report: Option<&'a CompileReport>,
     seconds: f64,
@@ -35,10 +45,16 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
         LibraryArgs { library: args.library.clone(), include_manual: args.include_manual };
     let roots = source::roots(&library)?;
     let atlas = source::atlas(&library, global);
-    let settings = Settings::Given(config(&args.neighborhood, global)?, args.embedder.source()?);
-    let (compiled, report) =
-        ensure(&atlas, &roots, source::options(&library), &settings, args.rebuild, global)?;
+    let settings = Settings::Given {
+        neighborhood: config(&args.neighborhood, global)?,
+        embedder: args.embedder.source()?,
+        writer: writer(args),
+        rebuild: args.rebuild,
+        again: if args.fix_flagged { Again::Flagged } else { Again::Nothing },
+    };
+    let (compiled, report) = ensure(&atlas, &roots, source::options(&library), &settings, global)?;
     let seconds = start.elapsed().as_secs_f64();
+    let counts = Counts::of(&compiled.pages);
     if global.json {
         let answer = Answer {
             skills: compiled.skills.len(),
@@ -47,22 +63,65 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
             largest: compiled.neighborhoods.largest(),
             embedder: compiled.profile.key(),
             max_distance: compiled.calibration.max_distance,
+            pages: counts.pages,
+            fallback: counts.fallback,
+            flagged: counts.flagged,
+            pinned: counts.pinned,
+            calls: 0,
+            cost_usd: 0.0,
+            writer: &compiled.writer,
             report: report.as_ref(),
             seconds,
         };
         output::print_json(&answer)?;
     } else {
-        print(&compiled, report.as_ref(), &atlas)?;
+        print(&compiled, &counts, report.as_ref(), &atlas)?;
     }
     Ok(Exit::Done)
 }
 
-/// Which settings the neighborhoods are to have.
+/// What is to be compiled how.
 pub(crate) enum Settings {
-    /// These; without an embedder, that of the atlas.
-    Given(NeighborhoodConfig, Option<Source>),
-    /// Those of the atlas, whatever they are; the defaults if there is none.
+    /// As asked for; without an embedder, that of the atlas.
+    Given {
+        neighborhood: NeighborhoodConfig,
+        embedder: Option<Source>,
+        writer: Writer,
+        rebuild: bool,
+        again: Again,
+    },
+    /// As the atlas has it; the defaults if there is none. What is new is written without a model.
     Kept,
+}
+
+/// How many skills have what kind of page.
+pub(crate) struct Counts {
+    pub(crate) pages: usize,
+    pub(crate) fallback: usize,
+    pub(crate) flagged: usize,
+    pub(crate) pinned: usize,
+}
+
+impl Counts {
+    pub(crate) fn of(rows: &[PageRow]) -> Self {
+        let count = |of: &dyn Fn(&PageRow) -> bool| rows.iter().filter(|row| of(row)).count();
+        Self {
+            pages: count(&|row| row.page.is_some()),
+            fallback: count(&|row| row.status == Status::Fallback),
+            flagged: count(&PageRow::is_flagged),
+            pinned: count(&|row| row.status == Status::Pinned),
+        }
+    }
+}
+
+fn writer(args: &Compile) -> Writer {
+    let language = args.lang.map(|lang| match lang {
+        Lang::En => Language::English,
+        Lang::Zh => Language::Chinese,
+    });
+    match args.writer {
+        WriterName::Local => Writer::Local(LocalConfig { language }),
+    }
 }
 
 /// The compiled library; compiled now, if it is not there or not current.
@@ -71,7 +130,6 @@ pub(crate) fn ensure(
     roots: &[Root],
     options: LoadOptions,
     settings: &Settings,
-    rebuild: bool,
     global: &Global,
 ) -> anyhow::Result<(Compiled, Option<CompileReport>)> {
     // A damaged atlas is as good as none: everything in it can be made again.
@@ -83,20 +141,38 @@ pub(crate) fn ensure(
         }
         Err(error) => return Err(error.into()),
     };
-    let kept = before.as_ref().map(|before| Source::from_text(&before.embedder)).transpose();
-    let (neighborhood, source) = match (settings, &before) {
-        (Settings::Given(config, Some(source)), _) => (*config, source.clone()),
-        (Settings::Given(config, None), _) => (*config, kept?.unwrap_or(Source::Fit)),
-        (Settings::Kept, Some(before)) => (before.config, kept?.unwrap_or(Source::Fit)),
-        (Settings::Kept, None) => {
-            (NeighborhoodConfig { seed: global.seed, ..Default::default() }, Source::Fit)
+    let kept = before.as_ref().map(|before| Source::from_text(&before.embedder)).transpose()?;
+    let kept = kept.unwrap_or(Source::Fit);
+    let (config, source) = match (settings, &before) {
+        (Settings::Given { neighborhood, embedder, writer, rebuild, again }, _) => {
+            let config = CompileConfig {
+                neighborhood: *neighborhood,
+                rebuild: *rebuild,
+                writer: *writer,
+                again: *again,
+            };
+            (config, embedder.clone().unwrap_or(kept))
         }
+        (Settings::Kept, before) => {
+            let default = NeighborhoodConfig { seed: global.seed, ..Default::default() };
+            let neighborhood = before.as_ref().map_or(default, |before| before.config);
+            let writer = Writer::Local(LocalConfig::default());
+            let again = Again::Nothing;
+            (CompileConfig { neighborhood, rebuild: false, writer, again }, kept)
+        }
+    };
+    let same_writer = |compiled: &Compiled| match settings {
+        Settings::Given { writer, .. } => compiled.writer == writer.identity(),
+        // Whoever wrote the pages, they are there.
+        Settings::Kept => !compiled.writer.is_empty(),
     };
     match before {
         Some(compiled)
-            if !rebuild
-                && compiled.config == neighborhood
+            if !config.rebuild
+                && config.again == Again::Nothing
+                && compiled.config == config.neighborhood
                 && compiled.embedder == source.to_text()
+                && same_writer(&compiled)
                 && atlas.is_current(roots, options, &compiled) =>
         {
             Ok((compiled, None))
@@ -106,7 +182,6 @@ pub(crate) fn ensure(
             if let (Settings::Kept, Some(before)) = (settings, &before) {
                 embedder.must_match(&before.profile)?;
             }
-            let config = CompileConfig { neighborhood, rebuild };
             let making = Making { embedder: &embedder, source: &source, config: &config };
             let (compiled, report) = compile_now(atlas, roots, options, before, &making, global)?;
             Ok((compiled, Some(report)))
@@ -133,10 +208,18 @@ fn compile_now(
     let stamp = atlas.stamp(roots, options).unwrap_or_default();
     let spinner = output::spinner(global, "reading the library".into());
     let Warned { value: library, diagnostics } = Library::load(roots, options)?;
-    spinner.set_message(format!("comparing {}", plural(library.skills().len(), "skill")));
-    let vectorizer = making.embedder.vectorizer(making.config.neighborhood.seed);
-    let (mut compiled, report) = compile(&library, stamp, before, &vectorizer, making.config)?;
-    compiled.embedder = making.source.to_text();
+    let skills = plural(library.skills().len(), "skill");
+    spinner.set_message(format!("comparing {skills}"));
+    let progress = |done: usize| {
+        // A terminal shows no more than a few changes a second.
+        if done.is_multiple_of(64) {
+            spinner.set_message(format!("writing pages: {done} of {skills}"));
+        }
+    };
+    let Making { embedder, source, config } = making;
+    let vectorizer = embedder.vectorizer(config.neighborhood.seed);
+    let (mut compiled, report) = compile(&library, stamp, before, &vectorizer, config, &progress)?;
+    compiled.embedder = source.to_text();
     atlas.keep(&compiled)?;
     spinner.finish_and_clear();
     output::summarise(global, &diagnostics);
@@ -163,7 +246,12 @@ fn config(args: &NeighborhoodArgs, global: &Global) -> anyhow::Result<Neighborho
     })
 }
 
-fn print(compiled: &Compiled, report: Option<&CompileReport>, atlas: &Atlas) -> anyhow::Result<()> {
+fn print(
+    compiled: &Compiled,
+    counts: &Counts,
+    report: Option<&CompileReport>,
+    atlas: &Atlas,
+) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let neighborhoods = &compiled.neighborhoods;
     let groups = neighborhoods.len() - neighborhoods.singletons();
@@ -175,24 +263,40 @@ fn print(compiled: &Compiled, report: Option<&CompileReport>, atlas: &Atlas) -> 
         neighborhoods.largest(),
         neighborhoods.singletons(),
     )?;
+    let fallback = match counts.fallback {
+        0 => "every skill has one".to_owned(),
+        n => format!("{} kept to the document", plural(n, "skill")),
+    };
+    let pinned =
+        if counts.pinned > 0 { format!(", {} pinned", counts.pinned) } else { String::new() };
+    writeln!(out, "{STRONG}{}{STRONG:#}, {fallback}{pinned}", plural(counts.pages, "page"))?;
+    if counts.flagged > 0 {
+        writeln!(
+            out,
+            "{CAUTION}{}{CAUTION:#} to look at; `fingerpost page review` lists them",
+            plural(counts.flagged, "page"),
+        )?;
+    }
     writeln!(out, "{FAINT}look-alikes: {}{FAINT:#}", compiled.calibration)?;
     match report {
         None => writeln!(out, "nothing has changed since; no work was done")?,
         Some(report) if report.partition.is_some() => {
             writeln!(
                 out,
-                "{FAINT}vectors: {}; kept in {}{FAINT:#}",
+                "{FAINT}vectors: {}; pages: {}; kept in {}{FAINT:#}",
                 compiled.profile,
+                compiled.writer,
                 atlas.path().display()
             )?;
         }
         Some(report) => writeln!(
             out,
-            "{} added, {} changed, {} removed: {} touched, the others as they were",
+            "{} added, {} changed, {} removed: {} touched, {} written, the others as they were",
             report.added,
             report.changed,
             report.removed,
             plural(report.touched, "neighborhood"),
+            plural(report.written, "page"),
         )?,
     }
     Ok(())

@@ -8,9 +8,12 @@ mod diff;
 mod doctor;
 mod embedder;
 mod eval;
+mod export;
+mod import;
 mod model;
 mod neighbors;
 mod output;
+mod page;
 mod progress;
 mod search;
 mod source;
@@ -36,6 +39,9 @@ fn main() -> ExitCode {
         Verb::Neighbors(neighbors) => neighbors::run(neighbors, &arguments.global),
         Verb::Diff(diff) => diff::run(diff, &arguments.global),
         Verb::Atlas(verb) => atlas::run(verb, &arguments.global),
+        Verb::Page(verb) => page::run(verb, &arguments.global),
+        Verb::Export(export) => export::run(export, &arguments.global),
+        Verb::Import(import) => import::run(import, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),

@@ -72,7 +72,7 @@ pub(crate) fn open(library: &LibraryArgs, global: &Global) -> anyhow::Result<Com
     let roots = source::roots(library)?;
     let atlas = source::atlas(library, global);
     let options = source::options(library);
-    let (compiled, _) = ensure(&atlas, &roots, options, &Settings::Kept, false, global)?;
+    let (compiled, _) = ensure(&atlas, &roots, options, &Settings::Kept, global)?;
     Ok(compiled)
 }
 

@@ -17,9 +17,9 @@ use crate::args::Global;
 
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
-const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 const ALARM: Style = AnsiColor::Red.on_default().bold();
-const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
 
 /// How a verb ended. The numbers are a promise to scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +165,28 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
+/// A text in lines of at most so many columns, broken at spaces, or anywhere in Chinese.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut width = 0;
+    for word in plain(text).split_inclusive(' ').flat_map(pieces) {
+        let needed = console_width(word.trim_end());
+        if width > 0 && width + needed > columns {
+            lines.push(String::new());
+            width = 0;
+        }
+        lines.last_mut().expect("there is one").push_str(word);
+        width += console_width(word);
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// A word, or each of its wide characters.
+fn pieces(word: &str) -> Vec<&str> {
+    let wide = |c: char| console_width(c.encode_utf8(&mut [0; 4])) > 1;
+    if word.chars().any(wide) { word.split_inclusive(|_| true).collect() } else { vec![word] }
+}
+
 /// Columns a text takes on a terminal: Chinese characters take two.
 pub(crate) fn console_width(text: &str) -> usize {
     console::measure_text_width(text)
@@ -191,6 +213,13 @@ mod tests {
         assert_eq!(cut("abcdef", 6), "abcdef");
         assert_eq!(cut("abcdef ghi", 8), "abcdef…");
         assert_eq!(cut("年终奖计税", 7), "年终奖…");
+    }
+
+    #[test]
+    fn wrapping_breaks_at_spaces_and_between_characters() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("起草报告与请示", 8), ["起草报告", "与请示"]);
+        assert_eq!(wrap("", 8), [""]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use fingerpost::index::SparseConfig;
 use fingerpost::library::{LoadOptions, Root, Surroundings, discover, read_unpacked};
 
 use crate::args::{Global, LibraryArgs};
+use crate::compile::{self, Settings};
 use crate::output::{self, UsageError, plural};
 
 /// The roots named, or those the agents on this machine would read.
@@ -48,6 +49,13 @@ pub(crate) fn index(
 ) -> anyhow::Result<Opened> {
     let roots = roots(args)?;
     let atlas = atlas(args, global);
+    if config.view.reads_pages() {
+        let stamp = atlas.stamp(&roots, options(args));
+        let written = stamp.map(|stamp| atlas.pages_digest(&stamp)).transpose()?.flatten();
+        if written.is_none() {
+            compile::ensure(&atlas, &roots, options(args), &Settings::Kept, global)?;
+        }
+    }
     let start = Instant::now();
     let spinner = output::spinner(global, "reading and indexing the library".into());
     let opened = atlas.sparse_index(&roots, options(args), config);

@@ -7,6 +7,7 @@
 //! state and at most a temporary file. One process writes at a time; any number read.
 
 mod catalog;
+mod pages;
 mod sparse;
 mod vectors;
 
@@ -70,6 +71,12 @@ pub enum AtlasError {
         found: i64,
         /// The latest we know.
         known: i64,
+    },
+    /// A view of pages was asked for, and the pages are not those of the library on disk.
+    #[error("{} has no pages of this library as it is now; run `fingerpost compile` first", path.display())]
+    NotCompiled {
+        /// The atlas.
+        path: PathBuf,
     },
     /// Another process is writing.
     #[error("{} is being written by another fingerpost{}; wait for it, or use another --atlas", path.display(), writer.map_or(String::new(), |pid| format!(" (process {pid})")))]

@@ -1,12 +1,12 @@
 //! How does a library become an atlas?
 //!
 //! ```text
-//! skills ──► clustering text ──► vectors ──► neighborhoods
+//! skills ──► clustering text ──► vectors ──► neighborhoods ──► pages
 //! ```
 //!
 //! The first time, and whenever asked to, everything is computed. After that a change of the library
-//! costs what it touches: unchanged skills keep their vectors, and new or changed ones are placed
-//! into the neighborhoods there are.
+//! costs what it touches: unchanged skills keep their vectors, new or changed ones are placed into
+//! the neighborhoods there are, and only neighborhoods that changed get new pages.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use crate::atlas::{Compiled, SkillRow};
 use crate::embedding::{EmbedError, Embedder, Fit, FitConfig, Profile, Role, Vectors};
 use crate::library::Library;
 use crate::neighborhood::{NeighborhoodConfig, Report, partition, update};
+use crate::page::write::{Again, WriteConfig, Writer, write_pages};
 use crate::skill::SkillIdx;
 use crate::view::clustering_text;
 
@@ -32,8 +33,12 @@ pub enum Vectorizer<'a> {
 pub struct CompileConfig {
     /// How neighborhoods are made.
     pub neighborhood: NeighborhoodConfig,
-    /// Compute everything anew.
+    /// Compute everything anew; pages of documents that are known stay.
     pub rebuild: bool,
+    /// Who writes the pages.
+    pub writer: Writer,
+    /// Which known pages are written again.
+    pub again: Again,
 }
 
 /// What a compilation did.
@@ -51,14 +56,40 @@ pub struct CompileReport {
     pub partition: Option<Report>,
     /// Neighborhoods with other members than before, or with a changed member.
     pub touched: usize,
+    /// Pages written now, fallbacks included.
+    pub written: usize,
 }
 
 /// Of the skills, the share that may be placed one by one before everything is computed anew: by
 /// then the fitted vectors and the threshold describe another library.
 const MAX_PLACED_SHARE: f64 = 0.2;
 
-/// Compiles a library, starting from what was compiled `before`.
+/// Compiles a library, starting from what was compiled `before`; `progress` hears how many skills
+/// have their page.
 pub fn compile(
+    library: &Library,
+    stamp: String,
+    mut before: Option<Compiled>,
+    vectorizer: &Vectorizer<'_>,
+    config: &CompileConfig,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<(Compiled, CompileReport), EmbedError> {
+    let known = before.as_mut().map(|before| std::mem::take(&mut before.pages)).unwrap_or_default();
+    let (mut compiled, mut report) = group(library, stamp, before, vectorizer, config)?;
+    let how = WriteConfig {
+        writer: config.writer,
+        again: config.again,
+        min_contrast: config.neighborhood.min_contrast,
+    };
+    let pages = write_pages(library, &compiled.neighborhoods, &known, &how, progress);
+    compiled.pages = pages.rows;
+    compiled.writer = config.writer.identity();
+    report.written = pages.fresh;
+    Ok((compiled, report))
+}
+
+/// Vectors and neighborhoods; the pages are still to be written.
+fn group(
     library: &Library,
     stamp: String,
     before: Option<Compiled>,
@@ -88,6 +119,7 @@ pub fn compile(
             embedded: skills.len(),
             touched: neighborhoods.len(),
             partition: Some(report.clone()),
+            written: 0,
         };
         let compiled = Compiled {
             skills,
@@ -101,6 +133,8 @@ pub fn compile(
             library: library_digest,
             stamp,
             placed: 0,
+            pages: Vec::new(),
+            writer: String::new(),
         };
         return Ok((compiled, done));
     };
@@ -115,6 +149,7 @@ pub fn compile(
         embedded: change.fresh(),
         touched: update.changed.len(),
         partition: None,
+        written: 0,
     };
     let compiled = Compiled {
         skills,

@@ -5,8 +5,17 @@
 //! that makes the skill itself. It is written by comparing the skill with its neighborhood, and it
 //! depends on nothing else: the digest of all that went into it is its key.
 
+pub mod audit;
+pub mod check;
+pub mod language;
+pub mod local;
+pub mod name;
+pub mod round_trip;
+pub mod write;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::language::Language;
 use crate::skill::{SkillId, SkillIdx};
 
 /// Trigger, boundary and body of one skill.
@@ -52,9 +61,14 @@ impl Page {
 
     /// The boundary as text, each reference shown as `show` has it.
     pub fn boundary_text(&self, show: impl Fn(&SkillId) -> String) -> String {
-        let cases = self.boundary.iter().map(|Case { request, skill }| match skill {
-            Some(skill) => format!("{request}: use {}.", show(skill)),
-            None => format!("{request}."),
+        let cases = self.boundary.iter().map(|Case { request, skill }| {
+            let chinese = Language::of(request) == Language::Chinese;
+            match skill {
+                Some(skill) if chinese => format!("{request}：用 {}。", show(skill)),
+                Some(skill) => format!("{request}: use {}.", show(skill)),
+                None if chinese => format!("{request}。"),
+                None => format!("{request}."),
+            }
         });
         cases.collect::<Vec<_>>().join(" ")
     }

@@ -7,18 +7,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Atlas, AtlasError};
+use super::{Atlas, AtlasError, pages};
 use crate::embedding::{Profile, Vectors};
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods};
+use crate::page::write::PageRow;
 use crate::skill::SkillIdx;
 
 /// Each step takes a catalog from one format to the next; a new format is a step at the end.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE skills (
         row INTEGER PRIMARY KEY,
@@ -37,6 +38,7 @@ const MIGRATIONS: [&str; 2] = [
     INSERT INTO settings (key, value)
         SELECT 'embedder', '{\"kind\":\"fit\"}' FROM settings WHERE key = 'vectors';
 ",
+    super::pages::MIGRATION,
 ];
 
 /// How long a reader waits for a writer to finish its transaction.
@@ -74,6 +76,10 @@ pub struct Compiled {
     pub stamp: String,
     /// Skills placed one by one since the last full partition.
     pub placed: usize,
+    /// What became of each skill's page, in the order of the skills.
+    pub pages: Vec<PageRow>,
+    /// Who wrote what had to be written last.
+    pub writer: String,
 }
 
 /// A skill, as the atlas knows it.
@@ -145,7 +151,7 @@ impl Atlas {
 }
 
 impl Catalog {
-    fn open(path: PathBuf, flags: OpenFlags) -> Result<Self, AtlasError> {
+    pub(super) fn open(path: PathBuf, flags: OpenFlags) -> Result<Self, AtlasError> {
         let failed = |source| AtlasError::Catalog { path: path.clone(), source };
         let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
@@ -181,15 +187,28 @@ impl Catalog {
         transaction.commit().map_err(failed)
     }
 
+    /// Does all of it or nothing, and names the file if it fails.
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, AtlasError> {
+        let path = self.path.clone();
+        let done = (|| {
+            let transaction = self.connection.transaction()?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })();
+        done.map_err(|source| AtlasError::Catalog { path, source })
+    }
+
     fn write(
         mut self,
         compiled: &Compiled,
         vectors: &str,
         model: Option<&str>,
     ) -> Result<(), AtlasError> {
-        let path = self.path.clone();
-        let written = (|| {
-            let transaction = self.connection.transaction()?;
+        self.in_transaction(|transaction| {
             transaction.execute("DELETE FROM skills", [])?;
             transaction.execute("DELETE FROM settings", [])?;
             let mut insert = transaction.prepare(
@@ -216,9 +235,12 @@ impl Catalog {
             set("embedder", compiled.embedder.clone())?;
             set("calibration", json(&compiled.calibration))?;
             set("config", json(&compiled.config))?;
-            transaction.commit()
-        })();
-        written.map_err(|source| AtlasError::Catalog { path, source })
+            transaction.execute("DELETE FROM pages", [])?;
+            pages::insert(transaction, &compiled.pages)?;
+            set("pages", pages::digest(&compiled.pages))?;
+            set("writer", compiled.writer.clone())?;
+            Ok(())
+        })
     }
 
     fn read(mut self, atlas: &Atlas) -> Result<Option<Compiled>, AtlasError> {
@@ -269,6 +291,9 @@ impl Catalog {
             library: needed("library")?,
             stamp: needed("stamp")?,
             placed: needed("placed")?.parse().unwrap_or(0),
+            // An atlas of the first format has no pages and names no writer.
+            pages: pages::read(&transaction).map_err(failed)?,
+            writer: setting("writer")?.unwrap_or_default(),
             skills,
         };
         if compiled.vectors.len() != compiled.skills.len() {
@@ -288,7 +313,7 @@ fn neighborhoods(of: &[u32]) -> Neighborhoods {
     Neighborhoods::new(groups.into_values().collect())
 }
 
-fn json(value: &impl Serialize) -> String {
+pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data")
 }
 

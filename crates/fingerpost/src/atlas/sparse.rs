@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Warned};
 use crate::index::{FORMAT_VERSION, IndexError, SparseConfig, SparseIndex, SparseModel};
 use crate::library::{Library, LoadOptions, Root};
 use crate::page::Pages;
+use crate::page::write::pages_of;
 
 /// How an index came to hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,8 @@ pub struct Opened {
 
 impl Atlas {
     /// An index of the library at `roots`: the one on disk if it is there and sound and nothing
-    /// changed, else a new one. The diagnostics are those of loading, if loading was needed.
+    /// changed, else a new one. The diagnostics are those of loading, if loading was needed. A view
+    /// of pages needs a library that is compiled.
     pub fn sparse_index(
         &self,
         roots: &[Root],
@@ -42,11 +44,19 @@ impl Atlas {
         config: &SparseConfig,
     ) -> Result<Warned<Opened>, AtlasError> {
         let stamp = self.stamp(roots, options);
+        let pages = match (config.view.reads_pages(), &stamp) {
+            (false, _) => None,
+            (true, Some(stamp)) => self.pages_digest(stamp)?,
+            (true, None) => None,
+        };
+        if config.view.reads_pages() && pages.is_none() {
+            return Err(AtlasError::NotCompiled { path: self.path.clone() });
+        }
         let mut refused = None;
         if let Some(remembered) = self.remembered()
             && Some(&remembered.stamp) == stamp.as_ref()
         {
-            match self.open(&self.index_file(&remembered.library, config)) {
+            match self.open(&self.index_file(&remembered.library, pages.as_deref(), config)) {
                 Ok(Some(opened)) => return Ok(Warned { value: opened, diagnostics: Vec::new() }),
                 Ok(None) => {}
                 Err(reason) => refused = Some(reason),
@@ -54,7 +64,7 @@ impl Atlas {
         }
         let Warned { value: library, mut diagnostics } = Library::load(roots, options)?;
         let digest = library.digest().to_hex().to_string();
-        let file = self.index_file(&digest, config);
+        let file = self.index_file(&digest, pages.as_deref(), config);
         let opened = match self.open(&file) {
             Ok(Some(opened)) => opened,
             other => {
@@ -66,7 +76,12 @@ impl Atlas {
                         .hint("it was built again; nothing is lost");
                     diagnostics.push(finding);
                 }
-                let index = SparseIndex::build(&library, &Pages::default(), config);
+                let pages = if config.view.reads_pages() {
+                    pages_of(&self.pages()?, &library)
+                } else {
+                    Pages::default()
+                };
+                let index = SparseIndex::build(&library, &pages, config);
                 let provenance = refused.map_or(Provenance::Built, Provenance::Rebuilt);
                 // A library in a folder we may not write to can still be searched.
                 let written = self.write(&file, index.bytes());
@@ -93,9 +108,10 @@ impl Atlas {
     }
 
     /// The file's name says what it was made from.
-    fn index_file(&self, library: &str, config: &SparseConfig) -> PathBuf {
+    fn index_file(&self, library: &str, pages: Option<&str>, config: &SparseConfig) -> PathBuf {
         let settings = serde_json::to_string(config).expect("plain data");
-        let key = blake3::hash(format!("{FORMAT_VERSION} {library} {settings}").as_bytes());
+        let made_from = format!("{library} {}", pages.unwrap_or_default());
+        let key = blake3::hash(format!("{FORMAT_VERSION} {made_from} {settings}").as_bytes());
         let model = match config.model {
             SparseModel::Bm25(_) => "bm25",
             SparseModel::Tfidf => "tfidf",

@@ -4,6 +4,8 @@ use fingerpost::compile::{CompileConfig, Vectorizer, compile};
 use fingerpost::embedding::{FitConfig, dot};
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::neighborhood::NeighborhoodConfig;
+use fingerpost::page::local::LocalConfig;
+use fingerpost::page::write::{Again, Writer};
 use fingerpost::skill::SkillIdx;
 
 use crate::data;
@@ -14,9 +16,15 @@ use crate::data;
 fn families_of_the_example_library_are_found() {
     let roots = [Root::new(data::example_library())];
     let library = Library::load(&roots, LoadOptions::default()).unwrap().value;
-    let config = CompileConfig { neighborhood: NeighborhoodConfig::default(), rebuild: false };
+    let config = CompileConfig {
+        neighborhood: NeighborhoodConfig::default(),
+        rebuild: false,
+        writer: Writer::Local(LocalConfig::default()),
+        again: Again::Nothing,
+    };
     let vectorizer = Vectorizer::Fit(FitConfig::default());
-    let (compiled, _) = compile(&library, String::new(), None, &vectorizer, &config).unwrap();
+    let (compiled, _) =
+        compile(&library, String::new(), None, &vectorizer, &config, &|_| {}).unwrap();
     let family = |skill: SkillIdx| {
         let id = compiled.skill(skill).id.as_str();
         id.split_once('/').unwrap().0.to_owned()

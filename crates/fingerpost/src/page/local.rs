@@ -1,0 +1,87 @@
+//! How is a page written without a model?
+//!
+//! By choosing, never by inventing: every clause is the author's, of this document or (in the
+//! boundary) of a neighbor's, with a few connecting words. What is chosen is what the author says
+//! about when to use the skill, and what the neighbors' documents do not say. The same neighborhood
+//! gives the same pages, whatever else the library holds.
+
+mod body;
+mod boundary;
+mod outline;
+mod plain;
+pub(crate) mod salience;
+mod trigger;
+
+use serde::{Deserialize, Serialize};
+
+use self::outline::{Part, outline};
+use self::salience::Salience;
+use super::language::Language;
+use super::{Case, Page};
+use crate::skill::Skill;
+
+/// Raised whenever the writer would write another page of the same documents.
+const VERSION: u32 = 1;
+
+/// Settings of the local writer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LocalConfig {
+    /// The language of connecting words; by default that of each skill.
+    pub language: Option<Language>,
+}
+
+impl LocalConfig {
+    /// Everything that decides the pages of given documents.
+    pub fn identity(&self) -> String {
+        let language = match self.language {
+            None => "auto",
+            Some(Language::English) => "en",
+            Some(Language::Chinese) => "zh",
+        };
+        format!("local {VERSION}, {language}")
+    }
+}
+
+/// A page for each of the neighborhood's members, which are in the order of their ids. A field for
+/// which the documents have nothing is empty, and the checks say so.
+pub fn write(members: &[&Skill], config: &LocalConfig) -> Vec<Page> {
+    let neighborhood = Neighborhood {
+        members,
+        outlines: members.iter().map(|skill| outline(skill)).collect(),
+        salience: Salience::of(members),
+    };
+    let page = |member: usize| {
+        let language = config.language.unwrap_or_else(|| Language::of_skill(members[member]));
+        Page {
+            trigger: trigger::trigger(&neighborhood, member, language),
+            boundary: boundary::boundary(&neighborhood, member, language),
+            body: body::body(&neighborhood, member),
+        }
+    };
+    (0..members.len()).map(page).collect()
+}
+
+/// What is known of skills that are written about together.
+struct Neighborhood<'a> {
+    members: &'a [&'a Skill],
+    outlines: Vec<Vec<Part>>,
+    salience: Salience,
+}
+
+impl Neighborhood<'_> {
+    /// How well a text speaks for `member`, a short one better than a long one that says as much.
+    fn score(&self, text: &str, weight: impl Fn(u32) -> f64) -> f64 {
+        let terms = self.salience.terms(text);
+        let sum: f64 = terms.iter().map(|&term| weight(term)).sum();
+        // Below eight terms a text is too short to stand alone, whatever its terms.
+        sum / (terms.len().max(8) as f64).sqrt()
+    }
+
+    fn neighbors(&self, member: usize) -> impl Iterator<Item = &Skill> {
+        self.members
+            .iter()
+            .enumerate()
+            .filter(move |&(at, _)| at != member)
+            .map(|(_, skill)| *skill)
+    }
+}

@@ -1,0 +1,150 @@
+//! How does a line of Markdown read as plain text, and where may it be cut?
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::page::language::is_han;
+
+/// Links and pictures, of which the text stays; tags, of which nothing does.
+static LINK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)").expect("a valid pattern")
+});
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"</?[A-Za-z][A-Za-z0-9-]*(?: [^<>\n]*)?/?>").expect("a valid pattern")
+});
+/// Marks at the start of a line: quotes, bullets, numbers, boxes, headings.
+static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:\s|>|[-*+•·▪◦]\s|\d{1,3}[.)、]\s?|\[[ xX]\]\s|#{1,6}\s|[✅❌✓✗⚠️]|\|)+")
+        .expect("a valid pattern")
+});
+
+/// The line without markup, in one line of single spaces.
+pub(super) fn plain(line: &str) -> String {
+    let line = OPENING.replace(line, "");
+    let line = LINK.replace_all(&line, "$1");
+    let line = TAG.replace_all(&line, " ");
+    // Backticks and double stars are markup wherever they stand; a single star may be a product.
+    let line = line.replace("**", "").replace("__", "").replace('`', "");
+    let kept = |c: &char| !c.is_control() && !is_invisible(*c) || c.is_whitespace();
+    let line: String = line.chars().filter(kept).collect();
+    line.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('|').trim().to_owned()
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The start of `text` in at most `most` characters, ending where a clause ends if one does in the
+/// second half, else after a word.
+pub(super) fn cut(text: &str, most: usize) -> &str {
+    let Some((limit, _)) = text.char_indices().nth(most) else { return text.trim_end() };
+    let mut word = None;
+    let mut clause = None;
+    let mut previous = ' ';
+    for (at, c) in text[..limit].char_indices() {
+        let end = at + c.len_utf8();
+        let follows = text[end..].chars().next().unwrap_or(' ');
+        if matches!(c, '。' | '；' | '，' | '、' | '！' | '？')
+            || (matches!(c, '.' | ';' | ',' | ':' | ')') && follows.is_whitespace())
+        {
+            clause = Some(if matches!(c, ')' | '。') { end } else { at });
+        }
+        if c.is_whitespace() || is_han(c) && is_han(previous) {
+            word = Some(at);
+        }
+        previous = c;
+    }
+    let clause = clause.filter(|&at| at * 2 > limit);
+    let end = clause.or(word).unwrap_or(limit);
+    text[..end].trim_end_matches([' ', ',', ';', ':', '，', '、', '；', '：', '(', '（'])
+}
+
+/// Without the full stop, so that it can stand inside a sentence of ours.
+pub(super) fn clause(text: &str) -> &str {
+    text.trim().trim_end_matches(['.', '。', ';', '；', ':', '：', ',', '，', ' ', '…'])
+}
+
+/// With a full stop, if it has no end of its own.
+pub(super) fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let closed = text.ends_with(['.', '!', '?', '。', '！', '？', '…']);
+    let stop = match text.chars().next_back() {
+        _ if closed => "",
+        Some(c) if is_han(c) || matches!(c, '”' | '》' | '）' | '】') => "。",
+        _ => ".",
+    };
+    let text = if closed { text } else { clause(text) };
+    format!("{text}{stop}")
+}
+
+/// Identifiers as words: `read_sql_query`, `getWeather` and `AI2sql` are one term each to an index,
+/// and people ask in words. `None` if there is nothing to part.
+pub(super) fn words_of(name: &str) -> Option<String> {
+    let mut words = String::with_capacity(name.len() + 8);
+    let characters: Vec<char> = name.chars().collect();
+    let mut parted = false;
+    for (at, &c) in characters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| characters[at]);
+        let after = characters.get(at + 1).copied();
+        let joint = matches!(c, '_' | '.' | '/' | ':' | '#')
+            && before.is_some()
+            && after.is_some_and(|c| !c.is_whitespace());
+        if joint {
+            parted |= c == '_';
+            words.push(' ');
+            continue;
+        }
+        let hump = c.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase()
+                    || before.is_uppercase() && after.is_some_and(char::is_lowercase)
+            });
+        if hump && !words.is_empty() && !words.ends_with([' ', '-']) {
+            parted = true;
+            words.push(' ');
+        }
+        words.push(c);
+    }
+    parted.then(|| words.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_goes_and_text_stays() {
+        assert_eq!(
+            plain("- **Use** `git rebase` ([docs](https://x.y/z))"),
+            "Use git rebase (docs)"
+        );
+        assert_eq!(plain("> 1. A * B = <b>C</b> | "), "A * B = C");
+        assert_eq!(plain("## 什么时候是函"), "什么时候是函");
+        assert_eq!(plain("a\u{200b}b\u{202e}c"), "abc");
+    }
+
+    #[test]
+    fn cutting_ends_a_clause_or_a_word() {
+        assert_eq!(cut("Merge files, split files, and more", 28), "Merge files, split files");
+        assert_eq!(cut("Merges many large files", 13), "Merges many");
+        assert_eq!(cut("short", 13), "short");
+        assert_eq!(cut("计算年终奖，适用于工资薪金", 8), "计算年终奖");
+    }
+
+    #[test]
+    fn identifiers_are_read_as_words() {
+        assert_eq!(words_of("account_balance_query").as_deref(), Some("account balance query"));
+        assert_eq!(words_of("getHTTPResponse").as_deref(), Some("get HTTP Response"));
+        assert_eq!(words_of("qtc-bazett"), None);
+        assert_eq!(words_of("Modus Ponens"), None);
+    }
+
+    #[test]
+    fn sentences_end() {
+        assert_eq!(sentence("Adds two numbers"), "Adds two numbers.");
+        assert_eq!(sentence("获取账户余额"), "获取账户余额。");
+        assert_eq!(sentence("Is it late?"), "Is it late?");
+        assert_eq!(clause("起草报告。"), "起草报告");
+    }
+}

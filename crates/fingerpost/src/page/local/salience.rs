@@ -1,0 +1,137 @@
+//! Which terms of a skill count, and which set it apart from its neighbors?
+//!
+//! All figures are of one neighborhood: a page may depend on nothing else, or a change elsewhere
+//! would have to rewrite it. How rare a term is in general is not known here; words that every text
+//! has are listed, and beyond that its shape must do.
+
+use crate::index::vocabulary::Vocabulary;
+use crate::page::language::is_han;
+use crate::skill::Skill;
+use crate::text::{Tokenizer, for_each_term};
+use crate::view::clustering_text;
+
+/// Words that say nothing about what a skill is for, by themselves.
+const COMMON: &str = "a about after all also an and any are as at be been before but by can could do does each etc for from get give given had has have how i if in into is it its like make many may more most must need needs new no not of on one only or other our out over should so some such than that the their them then there these they this those to two up use used user users uses using very via want was we were what when where which while who will with within without would you your \
+    skill skills tool tools task tasks example examples request requests http https www com \
+    的 了 和 是 在 与 或 及 对 为 以 等 有 将 把 被 从 到 中 上 下 不 个 这 那 其 并 可 用 于 使 能 会 要 我 你 他 它 们 请 需 时 后 前 就 也 都 而 则 由 该 此 各 每 一 使用 用户 进行 可以 需要 通过 以及 一个 如果 或者 用于";
+
+/// How quickly repetition stops to count.
+const SATURATION: f64 = 1.2;
+
+/// The terms of a neighborhood, with their weights in each member.
+pub(super) struct Salience {
+    vocabulary: Vocabulary,
+    /// By member and term.
+    weights: Vec<Vec<f64>>,
+    /// How many members have a term.
+    holders: Vec<u32>,
+}
+
+impl Salience {
+    pub(super) fn of(members: &[&Skill]) -> Self {
+        let mut vocabulary = Vocabulary::default();
+        let mut weights: Vec<Vec<f64>> = Vec::with_capacity(members.len());
+        for skill in members {
+            let mut counts: Vec<f64> = vec![0.0; vocabulary.len()];
+            // What an author says the skill is not for does not speak for it.
+            for_each_term(&clustering_text(skill), Tokenizer::Auto, |term| {
+                let number = vocabulary.number(term) as usize;
+                if number >= counts.len() {
+                    counts.resize(number + 1, 0.0);
+                }
+                counts[number] += 1.0;
+            });
+            weights.push(counts);
+        }
+        let worth: Vec<f64> = vocabulary.iter().map(worth).collect();
+        let mut holders = vec![0; vocabulary.len()];
+        for weights in &mut weights {
+            weights.resize(vocabulary.len(), 0.0);
+            for (term, weight) in weights.iter_mut().enumerate() {
+                holders[term] += u32::from(*weight > 0.0);
+                *weight = *weight / (*weight + SATURATION) * worth[term];
+            }
+        }
+        Self { vocabulary, weights, holders }
+    }
+
+    /// The distinct terms of a text that the neighborhood knows, in order.
+    pub(super) fn terms(&self, text: &str) -> Vec<u32> {
+        let mut terms = Vec::new();
+        for_each_term(text, Tokenizer::Auto, |term| {
+            if let Some(term) = self.vocabulary.get(term)
+                && !terms.contains(&term)
+            {
+                terms.push(term);
+            }
+        });
+        terms
+    }
+
+    /// How much a term speaks for this member rather than for the others.
+    pub(super) fn separation(&self, member: usize, term: u32) -> f64 {
+        let members = self.weights.len() as f64;
+        let holders = f64::from(self.holders[term as usize]);
+        let rarity = if members > 1.0 {
+            ((members + 0.5) / holders).ln() / (members + 0.5).ln()
+        } else {
+            1.0
+        };
+        self.weights[member][term as usize] * rarity.max(0.0)
+    }
+
+    /// How much a term speaks for `member` rather than for `other`.
+    pub(super) fn against(&self, member: usize, other: usize, term: u32) -> f64 {
+        (self.weights[member][term as usize] - self.weights[other][term as usize]).max(0.0)
+    }
+
+    /// How much a term counts in a member.
+    pub(super) fn weight(&self, member: usize, term: u32) -> f64 {
+        self.weights[member][term as usize]
+    }
+
+    /// Cosine of two members' weights.
+    pub(super) fn similarity(&self, a: usize, b: usize) -> f64 {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let (a, b) = (&self.weights[a], &self.weights[b]);
+        let norm = (dot(a, a) * dot(b, b)).sqrt();
+        if norm > 0.0 { dot(a, b) / norm } else { 0.0 }
+    }
+
+    /// The others, nearest first.
+    pub(super) fn nearest(&self, member: usize) -> Vec<usize> {
+        let mut others: Vec<(usize, f64)> = (0..self.weights.len())
+            .filter(|&other| other != member)
+            .map(|other| (other, self.similarity(member, other)))
+            .collect();
+        others.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        others.into_iter().map(|(other, _)| other).collect()
+    }
+}
+
+/// What a term is worth by its shape: common words nothing, numbers and single letters little, a
+/// long word more than a short one.
+pub(crate) fn worth(term: &str) -> f64 {
+    let length = term.chars().count();
+    let first = term.chars().next().unwrap_or(' ');
+    if is_common(term) {
+        0.0
+    } else if is_han(first) {
+        if length == 1 { 0.2 } else { 1.0 }
+    } else if term.chars().all(|c| c.is_numeric()) {
+        0.2
+    } else if length == 1 {
+        0.1
+    } else {
+        0.6 + 0.08 * length.min(10) as f64
+    }
+}
+
+/// Does every text have this word?
+pub(crate) fn is_common(term: &str) -> bool {
+    use std::collections::BTreeSet;
+    use std::sync::LazyLock;
+    static WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| COMMON.split_whitespace().collect());
+    // A pair of characters of which one is a particle is no word either.
+    WORDS.contains(term)
+}
