@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
 use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
+use fingerpost::search::Retriever;
 use fingerpost::text::Tokenizer;
 use fingerpost::view::View;
 
@@ -67,6 +68,8 @@ impl Color {
 pub(crate) enum Verb {
     /// Group look-alike skills, write a page for each that tells it apart, and keep all in an atlas.
     Compile(Compile),
+    /// Choose one skill for a request, or none, and say why not the others.
+    Route(crate::route::RouteArgs),
     /// Rank the skills of a library for a request.
     Search(Search),
     /// Show who could be taken for a skill.
@@ -107,7 +110,7 @@ pub(crate) struct LibraryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RetrieverArgs {
     /// How skills are scored.
-    #[arg(long, default_value = "bm25")]
+    #[arg(long, default_value_t = Retriever::Bm25)]
     pub(crate) retriever: Retriever,
     /// The text of a skill that is searched.
     #[arg(long, default_value_t = View::Raw)]
@@ -125,6 +128,12 @@ pub(crate) struct RetrieverArgs {
 }
 
 impl RetrieverArgs {
+    /// A retriever over a view, everything else as by default.
+    pub(crate) fn of(retriever: Retriever, view: View) -> Self {
+        let Bm25 { k1, b, .. } = Bm25::default();
+        Self { retriever, view, reference: false, k1, b }
+    }
+
     pub(crate) fn config(&self) -> anyhow::Result<SparseConfig> {
         let (tokenizer, idf) = if self.reference {
             (Tokenizer::Reference, Idf::Reference)
@@ -133,17 +142,16 @@ impl RetrieverArgs {
         };
         let bm25 = || Bm25::new(self.k1, self.b, idf).map_err(UsageError::new);
         let model = match self.retriever {
-            Retriever::Bm25 => SparseModel::Bm25(bm25()?),
             Retriever::Tfidf => SparseModel::Tfidf,
+            Retriever::Phrases => SparseModel::Cosine,
+            _ => SparseModel::Bm25(bm25()?),
+        };
+        let tokenizer = match self.retriever {
+            Retriever::Phrases => Tokenizer::Phrases,
+            _ => tokenizer,
         };
         Ok(SparseConfig { model, tokenizer, view: self.view })
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Retriever {
-    Bm25,
-    Tfidf,
 }
 
 #[derive(Debug, Args)]
@@ -182,6 +190,18 @@ pub(crate) struct Eval {
     pub(crate) qrels: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) retriever: RetrieverArgs,
+    /// Let a chooser pick among the first hits of the full view.
+    #[arg(long, value_name = "CHOOSER", conflicts_with = "run")]
+    pub(crate) chooser: Option<ChooserName>,
+    /// Candidates shown to the chooser.
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "chooser")]
+    pub(crate) pool: usize,
+    /// Skills that the chooser may return.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "chooser")]
+    pub(crate) max: usize,
+    /// The chooser answers even if no skill fits.
+    #[arg(long, requires = "chooser")]
+    pub(crate) always: bool,
     /// Measure this run instead of searching: TREC, SR-Agents JSON or JSON Lines.
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) run: Option<PathBuf>,
@@ -196,6 +216,13 @@ pub(crate) struct Eval {
     /// Write the judgements in another format: .tsv for BEIR, anything else for TREC.
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels_out: Option<PathBuf>,
+}
+
+/// What picks among cards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChooserName {
+    /// No model.
+    Local,
 }
 
 /// What to measure, and over which groups.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use fingerpost::atlas::Atlas;
-use fingerpost::compile::Vectorizer;
+use fingerpost::atlas::{Atlas, Compiled};
+use fingerpost::compile::{Vectorizer, fit_of};
 use fingerpost::embedding::{EmbedError, Embedder, FitConfig, Profile};
 use fingerpost_models::catalog::{self, Known, Runs};
 use fingerpost_models::{Cached, EngineKind, HttpConfig, HttpEmbedder, Store, open};
@@ -155,6 +155,20 @@ impl Source {
         config.batch_texts = batch.unwrap_or(config.batch_texts);
         Ok(HttpEmbedder::new(config)?)
     }
+}
+
+/// The embedder of a compiled library, to embed requests with.
+pub(crate) fn of(
+    compiled: &Compiled,
+    atlas: &Atlas,
+    global: &Global,
+) -> anyhow::Result<Box<dyn Embedder>> {
+    let opened = Source::from_text(&compiled.embedder)?.open(atlas, global)?;
+    opened.must_match(&compiled.profile)?;
+    Ok(match opened {
+        Opened::Fit => Box::new(fit_of(compiled)?),
+        Opened::Model(embedder) => embedder,
+    })
 }
 
 impl Opened {

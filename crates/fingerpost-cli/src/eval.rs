@@ -5,17 +5,19 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use fingerpost::atlas::{Atlas, Opened};
 use fingerpost::eval::{
     Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, Scored, compare,
     evaluate, read_qrels, read_queries, read_run, write_qrels_beir, write_qrels_trec,
     write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
-use fingerpost::index::{Scratch, Zeros};
+use fingerpost::index::Scratch;
+use fingerpost::route::Decision;
+use fingerpost::search::{SearchError, Searcher};
 use rayon::prelude::*;
 
-use crate::args::{Compare, Eval, EvalVerb, Global};
+use crate::args::{ChooserName, Compare, Eval, EvalVerb, Global};
 use crate::output::{self, Exit, FAINT, UsageError, plural};
+use crate::route::{ChoosingArgs, Router};
 use crate::source;
 use crate::table::table;
 
@@ -37,8 +39,14 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
             let file =
                 named_or_beside(eval.queries.as_ref(), eval, &["queries.jsonl"], "--queries")?;
             let queries = queries_of(&file, &eval.judging.group_by)?;
-            let opened = source::index(&eval.library, global, &eval.retriever.config()?)?;
-            (search_all(&opened, &queries, depth(eval))?, Some(queries))
+            let run = match eval.chooser {
+                None => {
+                    let searcher = source::searcher(&eval.library, global, &eval.retriever)?;
+                    search_all(&searcher, &queries, depth(eval))?
+                }
+                Some(ChooserName::Local) => route_all(eval, &queries, global)?,
+            };
+            (run, Some(queries))
         }
     };
     let evaluation = evaluate(&run, &qrels, queries.as_deref(), &eval.judging.measures);
@@ -87,27 +95,59 @@ fn depth(eval: &Eval) -> usize {
 
 fn tag(eval: &Eval) -> String {
     let retriever = &eval.retriever;
-    let name = format!("{:?}", retriever.retriever).to_lowercase();
     let mode = if retriever.reference { "-reference" } else { "" };
-    format!("{name}-{}{mode}", retriever.view)
+    match eval.chooser {
+        None => format!("{}-{}{mode}", retriever.retriever, retriever.view),
+        Some(ChooserName::Local) => format!("{}-full-local", retriever.retriever),
+    }
 }
 
-fn search_all(opened: &Opened, queries: &[Query], depth: usize) -> anyhow::Result<Run> {
-    let index = &opened.index;
+fn search_all(searcher: &Searcher, queries: &[Query], depth: usize) -> anyhow::Result<Run> {
+    let index = &searcher.sparse;
     let found = queries
         .par_iter()
         .map_init(Scratch::default, |scratch, query| {
-            let hits = index.search(&query.text, depth, Zeros::Dropped, scratch)?;
+            let hits = searcher.search(&query.text, depth, scratch)?;
             let scored = hits.iter().map(|hit| Scored {
                 skill: index.id(hit.skill).to_owned(),
                 score: f64::from(hit.score),
             });
             Ok(scored.collect())
         })
-        .collect::<Result<Vec<Vec<Scored>>, _>>()
-        .map_err(|error| Atlas::damaged(opened, error))?;
+        .collect::<Result<Vec<Vec<Scored>>, SearchError>>()?;
     let mut run = Run::default();
     for (query, hits) in queries.iter().zip(found) {
+        run.insert(query.id.as_str(), hits);
+    }
+    Ok(run)
+}
+
+/// The chosen skill first, then the others in the order in which they came near; nothing where the
+/// answer is none.
+fn route_all(eval: &Eval, queries: &[Query], global: &Global) -> anyhow::Result<Run> {
+    let choosing = ChoosingArgs {
+        retriever: eval.retriever.retriever,
+        pool: eval.pool,
+        max: eval.max,
+        always: eval.always,
+    };
+    let router = Router::open(&eval.library, &choosing, global)?;
+    let routed = queries
+        .par_iter()
+        .map_init(Scratch::default, |scratch, query| {
+            let (route, _) = router.route(&query.text, scratch)?;
+            let others = route.rejected.into_iter().map(|rejected| rejected.skill);
+            let ranked: Vec<String> = match route.decision {
+                Decision::None => vec![],
+                Decision::Use => route.skills.into_iter().chain(others).collect(),
+            };
+            let score = |rank: usize| 1.0 / (rank + 1) as f64;
+            let scored = ranked.into_iter().enumerate();
+            Ok(scored.map(|(rank, skill)| Scored { skill, score: score(rank) }).collect())
+        })
+        .collect::<anyhow::Result<Vec<Vec<Scored>>>>()?;
+    let mut run = Run::default();
+    for (query, hits) in queries.iter().zip(routed) {
         run.insert(query.id.as_str(), hits);
     }
     Ok(run)

@@ -15,6 +15,7 @@ mod neighbors;
 mod output;
 mod page;
 mod progress;
+mod route;
 mod search;
 mod source;
 mod table;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     }
     let done = match &arguments.verb {
         Verb::Compile(compile) => compile::run(compile, &arguments.global),
+        Verb::Route(route) => route::run(route, &arguments.global),
         Verb::Search(search) => search::run(search, &arguments.global),
         Verb::Neighbors(neighbors) => neighbors::run(neighbors, &arguments.global),
         Verb::Diff(diff) => diff::run(diff, &arguments.global),

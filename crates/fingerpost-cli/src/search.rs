@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use fingerpost::atlas::{Atlas, Opened};
-use fingerpost::index::{Explanation, Hit, Scratch, Zeros};
+use fingerpost::index::{Explanation, Hit, Scratch, SparseIndex, Zeros};
 use serde::Serialize;
 
 use crate::args::{Global, Search};
@@ -27,21 +26,22 @@ struct AnswerHit<'a> {
 }
 
 pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
-    let opened = source::index(&search.library, global, &search.retriever.config()?)?;
-    let zeros = if search.zero_scores { Zeros::Kept } else { Zeros::Dropped };
-    let index = &opened.index;
-    let hits = index
-        .search(&search.query, search.k, zeros, &mut Scratch::default())
-        .map_err(|error| Atlas::damaged(&opened, error))?;
+    let searcher = source::searcher(&search.library, global, &search.retriever)?;
+    let index = &searcher.sparse;
+    let scratch = &mut Scratch::default();
+    let hits = if search.zero_scores && !searcher.retriever.is_dense() {
+        index.search(&search.query, search.k, Zeros::Kept, scratch)?
+    } else {
+        searcher.search(&search.query, search.k, scratch)?
+    };
     let explanations = hits
         .iter()
         .map(|hit| search.explain.then(|| index.explain(&search.query, hit.skill)).transpose())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| Atlas::damaged(&opened, error))?;
+        .collect::<Result<Vec<_>, _>>()?;
     if global.json {
-        print_json(search, &opened, &hits, explanations)?;
+        print_json(search, index, &hits, explanations)?;
     } else {
-        print_list(&opened, &hits, &explanations)?;
+        print_list(index, &hits, &explanations)?;
     }
     if hits.is_empty() {
         output::say(global, "No skill shares a term with this request.");
@@ -52,13 +52,13 @@ pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
 
 fn print_json(
     search: &Search,
-    opened: &Opened,
+    index: &SparseIndex,
     hits: &[Hit],
     explanations: Vec<Option<Explanation>>,
 ) -> anyhow::Result<()> {
     let hits = (1..).zip(hits).zip(explanations).map(|((rank, hit), explanation)| AnswerHit {
-        skill: opened.index.id(hit.skill),
-        name: opened.index.name(hit.skill),
+        skill: index.id(hit.skill),
+        name: index.name(hit.skill),
         score: hit.score,
         rank,
         explanation,
@@ -68,12 +68,11 @@ fn print_json(
 
 /// Rank, score, id, and as much of the description as the line holds.
 fn print_list(
-    opened: &Opened,
+    index: &SparseIndex,
     hits: &[Hit],
     explanations: &[Option<Explanation>],
 ) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let index = &opened.index;
     let ids: Vec<_> = hits.iter().map(|hit| plain(index.id(hit.skill))).collect();
     let longest = ids.iter().map(|id| output::console_width(id)).max().unwrap_or(0).min(48);
     let width = output::terminal_width();

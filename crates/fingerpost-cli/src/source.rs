@@ -7,11 +7,14 @@ use anyhow::Context;
 use fingerpost::atlas::{Atlas, Opened, Provenance};
 use fingerpost::diagnostic::Warned;
 use fingerpost::index::SparseConfig;
+use fingerpost::index::trust::Trust;
 use fingerpost::library::{LoadOptions, Root, Surroundings, discover, read_unpacked};
+use fingerpost::search::{Dense, Reading, Searcher};
 
-use crate::args::{Global, LibraryArgs};
+use crate::args::{Global, LibraryArgs, RetrieverArgs};
 use crate::compile::{self, Settings};
 use crate::output::{self, UsageError, plural};
+use crate::{embedder, neighbors};
 
 /// The roots named, or those the agents on this machine would read.
 pub(crate) fn roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
@@ -75,6 +78,31 @@ pub(crate) fn index(
     output::say(global, &line);
     output::summarise(global, &diagnostics);
     Ok(opened)
+}
+
+/// Everything a retriever needs of a library, compiled first if it is not yet.
+pub(crate) fn searcher(
+    args: &LibraryArgs,
+    global: &Global,
+    retriever: &RetrieverArgs,
+) -> anyhow::Result<Searcher> {
+    let Opened { index: sparse, .. } = index(args, global, &retriever.config()?)?;
+    let (dense, trust) = if retriever.retriever.is_dense() {
+        let compiled = neighbors::open(args, global)?;
+        let atlas = atlas(args, global);
+        let embedder = embedder::of(&compiled, &atlas, global)?;
+        let (vectors, embedded) =
+            atlas.dense(&roots(args)?, options(args), &compiled, &*embedder, retriever.view)?;
+        if embedded > 0 {
+            let texts = plural(embedded, "text");
+            output::say(global, &format!("Embedded {texts} (view {})", retriever.view));
+        }
+        (Some(Dense { vectors, embedder }), compiled.trust)
+    } else {
+        (None, Trust::SPARSE)
+    };
+    let reading = if retriever.reference { Reading::ToTheLetter } else { Reading::Careful };
+    Ok(Searcher { retriever: retriever.retriever, sparse, dense, trust, reading })
 }
 
 /// A file of one of these names in the folder of the only library named, packed or not.

@@ -7,6 +7,7 @@
 //! state and at most a temporary file. One process writes at a time; any number read.
 
 mod catalog;
+mod dense;
 mod pages;
 mod sparse;
 mod vectors;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use self::catalog::{Catalog, Compiled, SkillRow};
 pub use self::sparse::{Opened, Provenance};
 use crate::diagnostic::Diagnostic;
+use crate::embedding::EmbedError;
 use crate::index::IndexError;
 use crate::library::{LoadError, LoadOptions, Root, stamp};
 
@@ -78,6 +80,9 @@ pub enum AtlasError {
         /// The atlas.
         path: PathBuf,
     },
+    /// Texts could not be embedded.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
     /// Another process is writing.
     #[error("{} is being written by another fingerpost{}; wait for it, or use another --atlas", path.display(), writer.map_or(String::new(), |pid| format!(" (process {pid})")))]
     Locked {

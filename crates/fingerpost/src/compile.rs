@@ -14,11 +14,14 @@ use serde::Serialize;
 
 use crate::atlas::{Compiled, SkillRow};
 use crate::embedding::{EmbedError, Embedder, Fit, FitConfig, Profile, Role, Vectors};
+use crate::index::trust::{Trust, trust};
+use crate::index::{SparseConfig, SparseIndex};
 use crate::library::Library;
 use crate::neighborhood::{NeighborhoodConfig, Report, partition, update};
-use crate::page::write::{Again, WriteConfig, Writer, write_pages};
+use crate::page::write::{Again, WriteConfig, Writer, pages_of, write_pages};
+use crate::route::none;
 use crate::skill::SkillIdx;
-use crate::view::clustering_text;
+use crate::view::{View, clustering_text};
 
 /// What makes the vectors.
 pub enum Vectorizer<'a> {
@@ -84,8 +87,18 @@ pub fn compile(
     let pages = write_pages(library, &compiled.neighborhoods, &known, &how, progress);
     compiled.pages = pages.rows;
     compiled.writer = config.writer.identity();
+    compiled.none_below = none_below(library, &compiled);
     report.written = pages.fresh;
     Ok((compiled, report))
+}
+
+/// How much of a request some skill must explain, as the library itself tells.
+fn none_below(library: &Library, compiled: &Compiled) -> f64 {
+    let pages = pages_of(&compiled.pages, library);
+    let config = SparseConfig { view: View::Full, ..SparseConfig::default() };
+    let index = SparseIndex::build(library, &pages, &config);
+    none::calibrate(library, &pages, &compiled.neighborhoods, &index)
+        .expect("an index just built is sound")
 }
 
 /// Vectors and neighborhoods; the pages are still to be written.
@@ -110,7 +123,7 @@ fn group(
         .map_or((skills.len(), 0, 0), |change| (change.added, change.changed, change.removed));
     let library_digest = library.digest().to_hex().to_string();
     let Some((before, change)) = carried else {
-        let (profile, vectors, model) = vectorizer.embed_all(library)?;
+        let Embedded { profile, vectors, model, trust } = vectorizer.embed_all(library)?;
         let (neighborhoods, report) = partition(&vectors, &config.neighborhood);
         let done = CompileReport {
             added,
@@ -130,6 +143,8 @@ fn group(
             embedder: String::new(),
             vectors,
             model,
+            trust,
+            none_below: 0.0,
             library: library_digest,
             stamp,
             placed: 0,
@@ -195,6 +210,14 @@ impl Change {
     }
 }
 
+/// A library's vectors, and what made them.
+struct Embedded {
+    profile: Profile,
+    vectors: Vectors,
+    model: Option<Vec<u8>>,
+    trust: Trust,
+}
+
 impl Vectorizer<'_> {
     /// Are vectors of this profile ours to add to? A fit stays in use until all is made anew.
     fn continues(&self, profile: &Profile) -> bool {
@@ -204,20 +227,21 @@ impl Vectorizer<'_> {
         }
     }
 
-    fn embed_all(
-        &self,
-        library: &Library,
-    ) -> Result<(Profile, Vectors, Option<Vec<u8>>), EmbedError> {
+    fn embed_all(&self, library: &Library) -> Result<Embedded, EmbedError> {
         let texts: Vec<String> = library.skills().iter().map(clustering_text).collect();
         match self {
             Vectorizer::Fit(config) => {
                 let (fit, vectors) = Fit::train(&texts, config);
-                Ok((fit.profile().clone(), vectors, Some(fit.to_bytes())))
+                let trust = trust(library, &fit)?;
+                let (profile, model) = (fit.profile().clone(), Some(fit.to_bytes()));
+                Ok(Embedded { profile, vectors, model, trust })
             }
             Vectorizer::Model(embedder) => {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let vectors = embedder.embed(&texts, Role::Document)?;
-                Ok((embedder.profile().clone(), vectors, None))
+                let trust = trust(library, *embedder)?;
+                let profile = embedder.profile().clone();
+                Ok(Embedded { profile, vectors, model: None, trust })
             }
         }
     }
@@ -257,7 +281,7 @@ impl Vectorizer<'_> {
 }
 
 /// The fitted model of a compiled library.
-fn fit_of(compiled: &Compiled) -> Result<Fit, EmbedError> {
+pub fn fit_of(compiled: &Compiled) -> Result<Fit, EmbedError> {
     let failed =
         |message: String| EmbedError::Model { model: compiled.profile.name.clone(), message };
     let bytes =

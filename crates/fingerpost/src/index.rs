@@ -6,13 +6,17 @@
 //! are the same bytes (`index/file.rs`), so opening one costs no rebuild.
 
 mod build;
+mod dense;
 mod file;
+pub mod fusion;
 mod model;
 mod top_k;
+pub mod trust;
 pub(crate) mod vocabulary;
 
 use std::fmt;
 
+pub use dense::nearest;
 pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
@@ -188,9 +192,7 @@ impl SparseIndex {
         let mut explanation = Explanation::default();
         let mut known = Vec::new();
         for (term, weight) in self.weigh(query, &mut known) {
-            let postings = self.postings(skill.row() / SEGMENT, term)?;
-            let found = postings.rows.binary_search(&((skill.row() % SEGMENT) as u16));
-            let contribution = found.map_or(0.0, |at| weight * postings.weights[at]);
+            let contribution = self.weight(term, skill)?.map_or(0.0, |counts| weight * counts);
             explanation.score += contribution;
             explanation.terms.push(TermShare {
                 term: self.layout.term(&self.storage, term).to_owned(),
@@ -215,6 +217,55 @@ impl SparseIndex {
             b.contribution.total_cmp(&a.contribution).then_with(|| a.term.cmp(&b.term))
         });
         Ok(explanation)
+    }
+
+    /// The vector of a text: its known terms in the order of their numbers, with their weights.
+    pub fn vector(&self, text: &str) -> Vec<(u32, f32)> {
+        self.weigh(text, &mut Vec::new())
+    }
+
+    /// What a request of this vector gives to one skill.
+    pub fn score(&self, vector: &[(u32, f32)], skill: SkillIdx) -> Result<f32, IndexError> {
+        let mut score = 0.0;
+        for &(term, weight) in vector {
+            score += weight * self.weight(term, skill)?.unwrap_or(0.0);
+        }
+        Ok(score)
+    }
+
+    /// How rare a term is; one that no skill has is as rare as can be.
+    pub fn idf(&self, term: &str) -> f64 {
+        match self.layout.find_term(&self.storage, term) {
+            Some(number) => f64::from(self.layout.idf(&self.storage)[number as usize]),
+            None => self.config().model.idf(self.len(), 0),
+        }
+    }
+
+    /// The term of a number, as [`SparseIndex::vector`] gives them.
+    pub fn term(&self, number: u32) -> &str {
+        self.layout.term(&self.storage, number)
+    }
+
+    /// What each term of a request gives to a skill, in the order of the terms' numbers.
+    pub fn contributions(
+        &self,
+        request: &str,
+        skill: SkillIdx,
+    ) -> Result<Vec<(String, f32)>, IndexError> {
+        let mut given = Vec::new();
+        for (term, weight) in self.vector(request) {
+            if let Some(counts) = self.weight(term, skill)? {
+                given.push((self.layout.term(&self.storage, term).to_owned(), weight * counts));
+            }
+        }
+        Ok(given)
+    }
+
+    /// What a term counts in a skill, if it has it.
+    fn weight(&self, term: u32, skill: SkillIdx) -> Result<Option<f32>, IndexError> {
+        let postings = self.postings(skill.row() / SEGMENT, term)?;
+        let found = postings.rows.binary_search(&((skill.row() % SEGMENT) as u16));
+        Ok(found.ok().map(|at| postings.weights[at]))
     }
 
     /// The request's known terms, each once, in the order of their numbers, with their weights.

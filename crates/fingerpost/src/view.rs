@@ -85,6 +85,11 @@ impl IndexText {
         }
         self.head
     }
+
+    /// The tail before the head, for an encoder whose window cuts off what comes last.
+    pub fn page_first(self) -> String {
+        if self.tail.is_empty() { self.head } else { format!("{}\n{}", self.tail, self.head) }
+    }
 }
 
 /// The text of a skill under `view`.
@@ -124,9 +129,107 @@ fn name_of(library: &Library, id: &SkillId) -> String {
     skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())
 }
 
+/// What the chooser sees of a candidate beside its name and description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cards {
+    /// Nothing.
+    Base,
+    /// The boundary, with the neighbors' names.
+    #[default]
+    Boundary,
+    /// Ablation only: the boundary with the neighbors' ids, which a reader cannot resolve.
+    Ids,
+}
+
+impl Cards {
+    /// Every arm, in the order they are listed.
+    pub const ALL: [Cards; 3] = [Cards::Base, Cards::Boundary, Cards::Ids];
+}
+
+impl fmt::Display for Cards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cards::Base => "base",
+            Cards::Boundary => "boundary",
+            Cards::Ids => "ids",
+        })
+    }
+}
+
+impl FromStr for Cards {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Cards::ALL.into_iter().find(|arm| arm.to_string() == name).ok_or_else(|| {
+            let arms = Cards::ALL.map(|arm| arm.to_string()).join(", ");
+            format!("'{name}' is no kind of card: use one of {arms}")
+        })
+    }
+}
+
+/// The card of a candidate: the same text for every reader, a person or a model. `name_of` gives
+/// the name of a skill by its id.
+pub fn card(
+    name: &str,
+    description: &str,
+    page: Option<&Page>,
+    cards: Cards,
+    name_of: impl Fn(&SkillId) -> String,
+) -> String {
+    let boundary = match (cards, page) {
+        (Cards::Base, _) | (_, None) => String::new(),
+        (Cards::Boundary, Some(page)) => page.boundary_text(name_of),
+        (Cards::Ids, Some(page)) => page.boundary_text(SkillId::to_string),
+    };
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut card = format!("{}: {}", one_line(name), one_line(description));
+    if !boundary.is_empty() {
+        card.push_str("\n  Not for: ");
+        card.push_str(&one_line(&boundary));
+    }
+    card
+}
+
 /// The text by which skills are compared for likeness: the document without what its author says
 /// it is *not* for, which names the neighbors and would pull them near. Pages never enter it.
 pub fn clustering_text(skill: &Skill) -> String {
     let parts = [&skill.name, &skill.description, &skill.content];
     parts.map(|part| without_exclusions(part)).join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Case;
+
+    #[test]
+    fn cards_differ_by_their_boundary_alone() {
+        let page = Page {
+            trigger: "Divide by the square root.".into(),
+            boundary: vec![Case {
+                request: "A cube root".into(),
+                skill: Some(SkillId::new("qt/fridericia")),
+            }],
+            body: "QT / √RR".into(),
+        };
+        let card =
+            |cards| card("bazett", "Corrects\n  QT.", Some(&page), cards, |_| "fridericia".into());
+        assert_eq!(card(Cards::Base), "bazett: Corrects QT.");
+        assert_eq!(
+            card(Cards::Boundary),
+            "bazett: Corrects QT.\n  Not for: A cube root: use fridericia."
+        );
+        assert_eq!(
+            card(Cards::Ids),
+            "bazett: Corrects QT.\n  Not for: A cube root: use qt/fridericia."
+        );
+    }
+
+    #[test]
+    fn the_boundary_enters_one_view_only() {
+        for view in View::ALL {
+            assert_eq!(view.to_string().parse::<View>(), Ok(view));
+        }
+    }
 }

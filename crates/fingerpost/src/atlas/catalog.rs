@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Atlas, AtlasError, pages};
 use crate::embedding::{Profile, Vectors};
+use crate::index::trust::Trust;
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods};
 use crate::page::write::PageRow;
@@ -33,10 +34,15 @@ const MIGRATIONS: [&str; 3] = [
     CREATE INDEX skills_by_neighborhood ON skills (neighborhood);
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ",
-    // The library itself was the only embedder then.
+    // The library itself was the only embedder then, and nothing fused with its terms.
     "
     INSERT INTO settings (key, value)
         SELECT 'embedder', '{\"kind\":\"fit\"}' FROM settings WHERE key = 'vectors';
+    INSERT INTO settings (key, value)
+        SELECT 'none_below', '0' FROM settings WHERE key = 'vectors';
+    INSERT INTO settings (key, value)
+        SELECT 'trust', '{\"sparse\":1,\"dense\":0,\"sparse_found\":0,\"dense_found\":0,\"tested\":0}'
+        FROM settings WHERE key = 'vectors';
 ",
     super::pages::MIGRATION,
 ];
@@ -70,6 +76,10 @@ pub struct Compiled {
     pub vectors: Vectors,
     /// The fitted model's bytes, where the embedder is `fit`.
     pub model: Option<Vec<u8>>,
+    /// Confidence below which no skill fits a request.
+    pub none_below: f64,
+    /// How far each retriever can be trusted on it.
+    pub trust: Trust,
     /// Digest of the library.
     pub library: String,
     /// What its files looked like from outside when it was loaded.
@@ -234,6 +244,8 @@ impl Catalog {
             set("profile", json(&compiled.profile))?;
             set("embedder", compiled.embedder.clone())?;
             set("calibration", json(&compiled.calibration))?;
+            set("trust", json(&compiled.trust))?;
+            set("none_below", compiled.none_below.to_string())?;
             set("config", json(&compiled.config))?;
             transaction.execute("DELETE FROM pages", [])?;
             pages::insert(transaction, &compiled.pages)?;
@@ -284,6 +296,8 @@ impl Catalog {
             neighborhoods: neighborhoods(&of),
             calibration: parse(&path, &needed("calibration")?)?,
             config: parse(&path, &needed("config")?)?,
+            none_below: needed("none_below")?.parse().unwrap_or(0.0),
+            trust: parse(&path, &needed("trust")?)?,
             profile: parse(&path, &needed("profile")?)?,
             embedder: needed("embedder")?,
             vectors: atlas.open_vectors(&vectors)?,

@@ -115,6 +115,7 @@ impl Atlas {
         let model = match config.model {
             SparseModel::Bm25(_) => "bm25",
             SparseModel::Tfidf => "tfidf",
+            SparseModel::Cosine => "cosine",
         };
         let key = &key.to_hex()[..16];
         self.path.join("index").join(format!("{model}-{}-{key}.sparse", config.view))

@@ -26,6 +26,20 @@ struct Header {
     _unused: [u64; 3],
 }
 
+impl Header {
+    fn of(vectors: &Vectors) -> Self {
+        Self {
+            magic: MAGIC,
+            version: VERSION,
+            byte_order: BYTE_ORDER,
+            rows: vectors.len() as u64,
+            dimensions: vectors.dimensions() as u64,
+            checksum: xxh3_64(bytemuck::cast_slice(vectors.values())),
+            _unused: [0; 3],
+        }
+    }
+}
+
 impl Atlas {
     /// Keeps vectors; the file's name says of which texts and profile they are.
     pub(super) fn keep_vectors(
@@ -34,16 +48,7 @@ impl Atlas {
         profile: &Profile,
         library: &str,
     ) -> Result<String, AtlasError> {
-        let values: &[u8] = bytemuck::cast_slice(vectors.values());
-        let header = Header {
-            magic: MAGIC,
-            version: VERSION,
-            byte_order: BYTE_ORDER,
-            rows: vectors.len() as u64,
-            dimensions: vectors.dimensions() as u64,
-            checksum: xxh3_64(values),
-            _unused: [0; 3],
-        };
+        let header = Header::of(vectors);
         // The same library and profile can have other vectors after an incremental change: `fit`
         // is not trained anew for one skill. So the values are part of the name.
         let made_from = format!("{} {library} {:x}", profile.key(), header.checksum);
@@ -53,8 +58,7 @@ impl Atlas {
         let folder = self.path.join("vectors");
         let file = folder.join(&name);
         if !file.exists() {
-            let bytes = [bytemuck::bytes_of(&header), values].concat();
-            self.write_or_fail(&file, &bytes)?;
+            self.write_or_fail(&file, &to_bytes(vectors))?;
             self.prune(&folder);
         }
         Ok(name)
@@ -80,15 +84,24 @@ impl Atlas {
 
     /// Maps vectors kept before.
     pub fn open_vectors(&self, name: &str) -> Result<Vectors, AtlasError> {
-        let path = self.path.join("vectors").join(name);
-        let failed = |source| AtlasError::File { action: "read", path: path.clone(), source };
-        let file = File::open(&path).map_err(failed)?;
-        // SAFETY: a vectors file is never changed after it got its name.
-        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-        check(&path, &map)?;
-        let header: Header = bytemuck::pod_read_unaligned(&map[..size_of::<Header>()]);
-        Ok(Vectors::mapped(header.dimensions as usize, map, size_of::<Header>()))
+        open(self.path.join("vectors").join(name))
     }
+}
+
+/// The bytes of a vectors file.
+pub(super) fn to_bytes(vectors: &Vectors) -> Vec<u8> {
+    [bytemuck::bytes_of(&Header::of(vectors)), bytemuck::cast_slice(vectors.values())].concat()
+}
+
+/// Maps a vectors file and checks it.
+pub(super) fn open(path: PathBuf) -> Result<Vectors, AtlasError> {
+    let failed = |source| AtlasError::File { action: "read", path: path.clone(), source };
+    let file = File::open(&path).map_err(failed)?;
+    // SAFETY: a vectors file is never changed after it got its name.
+    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
+    check(&path, &map)?;
+    let header: Header = bytemuck::pod_read_unaligned(&map[..size_of::<Header>()]);
+    Ok(Vectors::mapped(header.dimensions as usize, map, size_of::<Header>()))
 }
 
 fn check(path: &Path, bytes: &[u8]) -> Result<(), AtlasError> {

@@ -1,6 +1,6 @@
 //! How much does a term count, in a skill and in a request?
 //!
-//! Both models follow the benchmark's reference toolkit, so that figures can be compared.
+//! BM25 and TF-IDF follow the benchmark's reference toolkit, so that figures can be compared.
 
 use std::fmt;
 
@@ -14,6 +14,8 @@ pub enum SparseModel {
     Bm25(Bm25),
     /// Cosine of TF-IDF vectors with idf = ln(N / (1 + df)), which may be negative.
     Tfidf,
+    /// Cosine with the square root of tf and idf = ln(1 + N / df): ours, for phrases.
+    Cosine,
 }
 
 /// The parameters of BM25.
@@ -82,6 +84,7 @@ impl fmt::Display for SparseModel {
         match self {
             SparseModel::Bm25(Bm25 { k1, b, .. }) => write!(f, "bm25 (k1 {k1}, b {b})"),
             SparseModel::Tfidf => f.write_str("tfidf"),
+            SparseModel::Cosine => f.write_str("cosine"),
         }
     }
 }
@@ -92,6 +95,7 @@ impl SparseModel {
         match self {
             SparseModel::Bm25(Bm25 { idf, .. }) => idf.of(n, df),
             SparseModel::Tfidf => (n as f64 / (1.0 + f64::from(df))).ln(),
+            SparseModel::Cosine => (n as f64 / f64::from(df.max(1))).ln_1p(),
         }
     }
 
@@ -104,12 +108,13 @@ impl SparseModel {
                 idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length / mean_length))
             }
             SparseModel::Tfidf => tf / length * idf,
+            SparseModel::Cosine => tf.sqrt() * idf,
         }
     }
 
     /// Are a skill's weights scaled to length one?
     pub(super) fn normalises(self) -> bool {
-        matches!(self, SparseModel::Tfidf)
+        matches!(self, SparseModel::Tfidf | SparseModel::Cosine)
     }
 
     /// Weights of a request, given the numbers of its known terms, sorted, with repetitions.
@@ -117,12 +122,15 @@ impl SparseModel {
         let groups = known.chunk_by(|a, b| a == b);
         match self {
             SparseModel::Bm25(_) => groups.map(|group| (group[0], 1.0)).collect(),
-            SparseModel::Tfidf => {
+            SparseModel::Tfidf | SparseModel::Cosine => {
                 let total = known.len() as f64;
                 let weights: Vec<(u32, f64)> = groups
                     .map(|group| {
                         let idf = f64::from(idf[group[0] as usize]);
-                        (group[0], group.len() as f64 / total * idf)
+                        let count = group.len() as f64;
+                        let tf =
+                            if self == SparseModel::Cosine { count.sqrt() } else { count / total };
+                        (group[0], tf * idf)
                     })
                     .collect();
                 let norm = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();

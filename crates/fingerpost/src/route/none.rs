@@ -1,0 +1,148 @@
+//! When does no skill fit?
+//!
+//! The best score of a request says little by itself: a long request collects more than a short one.
+//! Over the fourth root of the request's own weight the two become comparable. How much is enough is
+//! read from the library alone: the first sentence of each description is a request. Its own skill
+//! scores it without that sentence, which shows how little a right answer may have; the skills outside
+//! its neighborhood score it too, which shows how much a wrong one may have.
+
+use rayon::prelude::*;
+
+use crate::index::{Bm25, IndexError, Scratch, SparseIndex, Zeros};
+use crate::library::Library;
+use crate::neighborhood::Neighborhoods;
+use crate::page::Pages;
+use crate::skill::SkillIdx;
+use crate::text::{Tokenizer, terms};
+use crate::view::{View, index_text};
+
+/// Share of right answers that may fall below the threshold.
+const LOST: f64 = 0.05;
+
+/// Share of foreign requests that the threshold is to refuse at most: a library of near-copies has
+/// low scores of its own, and then caution comes first.
+const REFUSED: f64 = 0.2;
+
+/// Skills asked at most.
+const ASKED: usize = 2000;
+
+/// Shorter first sentences are no requests.
+const SHORTEST: usize = 4;
+
+/// How well the best hit, with this score, explains the request; `index` is BM25's.
+pub fn evidence(request: &str, best: f32, index: &SparseIndex) -> f64 {
+    let weight: f64 = distinct(request).iter().map(|term| index.idf(term).powi(2)).sum();
+    if weight > 0.0 { f64::from(best) / weight.sqrt().sqrt() } else { 0.0 }
+}
+
+/// The evidence below which no skill fits, for a library with these pages and neighborhoods. `index`
+/// is BM25's of the full view.
+pub fn calibrate(
+    library: &Library,
+    pages: &Pages,
+    neighborhoods: &Neighborhoods,
+    index: &SparseIndex,
+) -> Result<f64, IndexError> {
+    let step = library.skills().len().div_ceil(ASKED).max(1);
+    let asked: Vec<SkillIdx> =
+        (0..library.skills().len() as u32).step_by(step).map(SkillIdx).collect();
+    let texts: Vec<Vec<String>> = asked
+        .par_iter()
+        .map(|&skill| {
+            let text = index_text(library, pages, skill, View::Full).joined();
+            terms(&text, Tokenizer::Auto)
+        })
+        .collect();
+    let mean_length = texts.iter().map(Vec::len).sum::<usize>() as f64 / texts.len().max(1) as f64;
+    let found = asked
+        .par_iter()
+        .zip(&texts)
+        .map_init(Scratch::default, |scratch, (&skill, text)| {
+            let description = &library.skills()[skill.row()].description;
+            let request = first_sentence(description);
+            let distinct = distinct(request);
+            if distinct.len() < SHORTEST {
+                return Ok(None);
+            }
+            let trigger = pages.get(skill).map_or("", |page| page.trigger.as_str());
+            let told = terms(&format!("{description}\n{trigger}"), Tokenizer::Auto);
+            let own = own_score(&distinct, text, &told, mean_length, index);
+            let near = neighborhoods.members(neighborhoods.of(skill));
+            let hits = index.search(request, near.len() + 1, Zeros::Dropped, scratch)?;
+            let foreign = hits.iter().find(|hit| !near.contains(&hit.skill));
+            let foreign = foreign.map_or(0.0, |hit| hit.score);
+            Ok(Some((evidence(request, own as f32, index), evidence(request, foreign, index))))
+        })
+        .collect::<Result<Vec<_>, IndexError>>()?;
+    let (own, foreign): (Vec<f64>, Vec<f64>) = found.into_iter().flatten().unzip();
+    Ok(quantile(own, LOST).min(quantile(foreign, REFUSED)))
+}
+
+/// What BM25 gives a text for these terms, with the terms of `told` taken out of it.
+fn own_score(
+    request: &[String],
+    text: &[String],
+    told: &[String],
+    mean_length: f64,
+    index: &SparseIndex,
+) -> f64 {
+    let Bm25 { k1, b, .. } = Bm25::default();
+    let count = |all: &[String], term: &String| all.iter().filter(|other| *other == term).count();
+    let length = text.len().saturating_sub(told.len()) as f64;
+    let weight = |term: &String| {
+        let tf = count(text, term).saturating_sub(count(told, term)) as f64;
+        let saturated = tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length / mean_length));
+        // A term nobody else has is as good as unknown here.
+        if tf > 0.0 { index.idf(term) * saturated } else { 0.0 }
+    };
+    request.iter().map(weight).sum()
+}
+
+fn distinct(text: &str) -> Vec<String> {
+    let mut terms = terms(text, Tokenizer::Auto);
+    terms.sort();
+    terms.dedup();
+    terms
+}
+
+fn first_sentence(text: &str) -> &str {
+    let end = text.char_indices().find_map(|(at, c)| {
+        let after = &text[at + c.len_utf8()..];
+        let ends = matches!(c, '。' | '！' | '？' | '\n')
+            || matches!(c, '.' | '!' | '?' | ';') && after.starts_with(char::is_whitespace);
+        ends.then_some(at)
+    });
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// The value that a share of the values lies below, between two of them in proportion; zero if there
+/// are none, which refuses nothing.
+fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = share * values.len().saturating_sub(1) as f64;
+    let (low, part) = (at.floor() as usize, at.fract());
+    match (values.get(low), values.get(low + 1)) {
+        (Some(a), Some(b)) => a + part * (b - a),
+        (Some(a), None) => *a,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_values() {
+        assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), 2.0);
+        assert_eq!(quantile(vec![0.0, 1.0], 0.25), 0.25);
+        assert_eq!(quantile(vec![], 0.5), 0.0);
+    }
+
+    #[test]
+    fn the_first_sentence_is_the_request() {
+        assert_eq!(first_sentence("Fill in a form. Not for scans."), "Fill in a form");
+        assert_eq!(first_sentence("按月计税。不适用于劳务。"), "按月计税");
+        assert_eq!(first_sentence("v1.2 of it"), "v1.2 of it");
+    }
+}

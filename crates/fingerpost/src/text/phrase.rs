@@ -1,0 +1,153 @@
+//! Which words and pairs of words does a text hold, whatever their endings?
+//!
+//! Neighbors share their words and differ in how these stand together: "square root" or "cube
+//! root", "per flight" or "flights per". So pairs of words are terms beside the words, endings that
+//! English adds to a word are cut off, and words that say nothing stand in pairs only.
+
+use std::collections::BTreeMap;
+
+use super::{Tokenizer, for_each_term};
+
+/// Calls `each` with the stem of every word that says something, and with every pair of stems.
+pub(super) fn for_each_phrase(text: &str, mut each: impl FnMut(&str)) {
+    for_each_with_words(text, |phrase, _| each(phrase));
+}
+
+/// The words of a text, and the pairs of words that both say something, by the phrases they become:
+/// for those who show a phrase to a person.
+pub fn words_of_phrases(text: &str) -> BTreeMap<String, String> {
+    let mut words = BTreeMap::new();
+    for_each_with_words(text, |phrase, shown| {
+        if !shown.split(' ').any(is_idle) {
+            words.entry(phrase.to_owned()).or_insert_with(|| shown.to_owned());
+        }
+    });
+    words
+}
+
+fn for_each_with_words(text: &str, mut each: impl FnMut(&str, &str)) {
+    let mut previous = String::new();
+    let mut previous_word = String::new();
+    let mut pair = String::new();
+    let mut pair_words = String::new();
+    for_each_term(text, Tokenizer::Auto, |term| {
+        // Scripts without spaces come in characters and pairs already.
+        if !term.is_ascii() && term.chars().count() <= 2 {
+            previous.clear();
+            each(term, term);
+            return;
+        }
+        let stem = stem(term);
+        if !is_idle(term) {
+            each(&stem, term);
+        }
+        if !previous.is_empty() {
+            pair.clear();
+            pair.push_str(&previous);
+            pair.push(' ');
+            pair.push_str(&stem);
+            pair_words.clear();
+            pair_words.push_str(&previous_word);
+            pair_words.push(' ');
+            pair_words.push_str(term);
+            each(&pair, &pair_words);
+        }
+        previous = stem;
+        previous_word.clear();
+        previous_word.push_str(term);
+    });
+}
+
+/// A word without the endings that number, tense and manner give it. Rough, and enough: it only
+/// has to bring the same words together.
+fn stem(word: &str) -> String {
+    let mut stem = word.to_owned();
+    if !word.is_ascii() || word.len() < 4 {
+        return stem;
+    }
+    let cut = |stem: &mut String, ending: &str, longer_than: usize| {
+        let cuts = stem.len() > longer_than && stem.ends_with(ending);
+        if cuts {
+            stem.truncate(stem.len() - ending.len());
+        }
+        cuts
+    };
+    if cut(&mut stem, "ies", 4) {
+        stem.push('y');
+    } else if stem.ends_with("sses") {
+        stem.truncate(stem.len() - 2);
+    } else if !["ss", "us", "is"].iter().any(|ending| stem.ends_with(ending)) {
+        cut(&mut stem, "s", 3);
+    }
+    let _ = cut(&mut stem, "ing", 5) || cut(&mut stem, "ed", 4) || cut(&mut stem, "ly", 5);
+    cut(&mut stem, "e", 4);
+    let doubled = match stem.as_bytes() {
+        [.., a, b] => a == b && !b"lsz".contains(b) && stem.len() > 4,
+        _ => false,
+    };
+    if doubled {
+        stem.pop();
+    }
+    stem
+}
+
+/// Words that tell nothing about a request's subject.
+fn is_idle(word: &str) -> bool {
+    IDLE.binary_search(&word).is_ok()
+}
+
+/// In order, for the search.
+const IDLE: [&str; 160] = [
+    "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "aren", "as",
+    "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "can",
+    "could", "d", "did", "didn", "do", "does", "doesn", "doesnt", "doing", "don", "done", "dont",
+    "during", "each", "few", "for", "from", "further", "get", "give", "gives", "got", "had", "has",
+    "have", "having", "he", "hello", "her", "here", "hey", "hi", "him", "his", "how", "i", "id",
+    "if", "im", "in", "into", "is", "isn", "it", "its", "ive", "just", "let", "like", "ll", "m",
+    "make", "may", "me", "might", "more", "most", "must", "my", "need", "no", "nor", "not", "now",
+    "of", "off", "ok", "okay", "on", "once", "one", "only", "onto", "or", "other", "our", "out",
+    "over", "own", "please", "re", "s", "same", "shall", "she", "should", "so", "some", "such",
+    "t", "than", "thank", "thanks", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "through", "to", "too", "until", "up", "us", "use", "using", "ve",
+    "very", "want", "was", "wasn", "we", "were", "weren", "what", "when", "where", "which",
+    "while", "who", "whom", "whose", "why", "will", "with", "within", "won", "would", "yes", "you",
+    "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::terms;
+
+    #[test]
+    fn words_and_pairs_whatever_their_endings() {
+        let phrases = |text: &str| terms(text, Tokenizer::Phrases).join(" | ");
+        assert_eq!(phrases("Counting the flights"), "count | count the | flight | the flight");
+        assert_eq!(phrases("cubic roots"), phrases("cubic root"));
+        assert_eq!(phrases("年终奖 tax"), "年 | 终 | 年终 | 奖 | 终奖 | tax");
+        assert_eq!(phrases(""), "");
+    }
+
+    #[test]
+    fn stems_bring_the_same_words_together() {
+        for (one, other) in [
+            ("queries", "query"),
+            ("merging", "merge"),
+            ("merged", "merge"),
+            ("classes", "class"),
+            ("stopped", "stop"),
+            ("dates", "date"),
+        ] {
+            assert_eq!(stem(one), stem(other));
+        }
+        for word in ["qt", "bus", "analysis", "loss", "ring"] {
+            assert_eq!(stem(word), word);
+        }
+    }
+
+    #[test]
+    fn idle_words_are_in_order() {
+        assert!(IDLE.is_sorted());
+        assert!(is_idle("the") && !is_idle("root"));
+    }
+}
