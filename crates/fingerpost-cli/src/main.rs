@@ -10,6 +10,8 @@ mod embedder;
 mod eval;
 mod export;
 mod import;
+mod ledger;
+mod llm;
 mod model;
 mod neighbors;
 mod output;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Export(export) => export::run(export, &arguments.global),
         Verb::Import(import) => import::run(import, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
+        Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
     };

@@ -8,7 +8,9 @@
 
 mod catalog;
 mod dense;
+mod ledger;
 mod pages;
+mod recorded;
 mod sparse;
 mod vectors;
 
@@ -20,6 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 pub use self::catalog::{Catalog, Compiled, SkillRow};
+pub use self::ledger::{Batch, Ledger, Spend};
+pub use self::recorded::{Budget, Outbox, Recorded, Spent};
 pub use self::sparse::{Opened, Provenance};
 use crate::diagnostic::Diagnostic;
 use crate::embedding::EmbedError;

@@ -8,9 +8,13 @@
 pub mod audit;
 pub mod check;
 pub mod language;
+pub mod llm;
 pub mod local;
 pub mod name;
+pub mod prompt;
+pub mod reply;
 pub mod round_trip;
+pub mod shorten;
 pub mod write;
 
 use serde::{Deserialize, Serialize};
