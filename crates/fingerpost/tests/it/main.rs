@@ -8,4 +8,5 @@ mod exclusions;
 mod library;
 mod measures;
 mod neighborhoods;
+mod pages;
 mod parity;
