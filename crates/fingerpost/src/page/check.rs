@@ -220,19 +220,18 @@ pub fn check_exclusive(members: &[&Skill], triggers: &[Option<&str>]) -> Vec<(us
 const NEAR: f64 = 0.9;
 
 /// Share of common terms above which two documents say the same.
-const TWIN: f64 = 0.95;
+const TWIN: f64 = 0.9;
 
 /// Do two documents say the same, so that nothing sets the skills apart?
 pub fn are_twins(a: &Skill, b: &Skill) -> bool {
-    let lengths = [a, b].map(|skill| (skill.description.len() + skill.content.len()).max(1));
-    // Much cheaper than terms, and enough for nearly all pairs.
-    let (short, long) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
-    if (short as f64) < 0.8 * long as f64 {
-        return false;
-    }
-    let [a, b] =
-        [a, b].map(|skill| exact_terms(&format!("{}\n{}", skill.description, skill.content)));
-    jaccard(&a, &b) >= TWIN
+    let same = |a: &str, b: &str| {
+        let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
+        // Lengths and descriptions are compared first: nearly all pairs differ there already.
+        a == b
+            || (short as f64 >= 0.8 * long as f64
+                && jaccard(&exact_terms(a), &exact_terms(b)) >= TWIN)
+    };
+    same(&a.description, &b.description) && same(&a.content, &b.content)
 }
 
 /// Does a text say what the description says, and no more?

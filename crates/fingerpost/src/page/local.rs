@@ -14,9 +14,10 @@ mod trigger;
 
 use serde::{Deserialize, Serialize};
 
-use self::outline::{Part, outline};
+use self::outline::{Outline, Part, outline};
 use self::salience::Salience;
 use super::language::Language;
+use super::name::{forms, has_any};
 use super::{Case, Page};
 use crate::skill::Skill;
 
@@ -45,11 +46,7 @@ impl LocalConfig {
 /// A page for each of the neighborhood's members, which are in the order of their ids. A field for
 /// which the documents have nothing is empty, and the checks say so.
 pub fn write(members: &[&Skill], config: &LocalConfig) -> Vec<Page> {
-    let neighborhood = Neighborhood {
-        members,
-        outlines: members.iter().map(|skill| outline(skill)).collect(),
-        salience: Salience::of(members),
-    };
+    let neighborhood = Neighborhood::of(members);
     let page = |member: usize| {
         let language = config.language.unwrap_or_else(|| Language::of_skill(members[member]));
         Page {
@@ -64,24 +61,35 @@ pub fn write(members: &[&Skill], config: &LocalConfig) -> Vec<Page> {
 /// What is known of skills that are written about together.
 struct Neighborhood<'a> {
     members: &'a [&'a Skill],
-    outlines: Vec<Vec<Part>>,
+    outlines: Vec<Outline>,
     salience: Salience,
+    /// By member, what its neighbors are called.
+    names: Vec<Vec<String>>,
 }
 
-impl Neighborhood<'_> {
-    /// How well a text speaks for `member`, a short one better than a long one that says as much.
+impl<'a> Neighborhood<'a> {
+    fn of(members: &'a [&'a Skill]) -> Self {
+        let outlines: Vec<Outline> = members.iter().map(|skill| outline(skill)).collect();
+        let salience = Salience::of(outlines.iter().map(|outline| outline.text.as_str()));
+        let names = |(at, of): (usize, &&Skill)| {
+            let others = members.iter().enumerate().filter(|&(other, _)| other != at);
+            others.flat_map(|(_, skill)| forms(skill, of)).collect()
+        };
+        let names = members.iter().enumerate().map(names).collect();
+        Self { members, outlines, salience, names }
+    }
+
+    /// The parts of a member's document that name none of its neighbors.
+    fn parts(&self, member: usize) -> Vec<&Part> {
+        let parts = self.outlines[member].parts.iter();
+        parts.filter(|part| !has_any(&part.text, &self.names[member])).collect()
+    }
+
+    /// How well a text speaks for a skill, a short one better than a long one that says as much.
     fn score(&self, text: &str, weight: impl Fn(u32) -> f64) -> f64 {
         let terms = self.salience.terms(text);
         let sum: f64 = terms.iter().map(|&term| weight(term)).sum();
         // Below eight terms a text is too short to stand alone, whatever its terms.
         sum / (terms.len().max(8) as f64).sqrt()
-    }
-
-    fn neighbors(&self, member: usize) -> impl Iterator<Item = &Skill> {
-        self.members
-            .iter()
-            .enumerate()
-            .filter(move |&(at, _)| at != member)
-            .map(|(_, skill)| *skill)
     }
 }

@@ -5,13 +5,28 @@ use crate::skill::Skill;
 /// Does `text`, on the page of `of`, name `skill`? A name of one ordinary word ("search") that the
 /// page's own skill uses too is a word there, not a name.
 pub fn mentions(text: &str, skill: &Skill, of: &Skill) -> bool {
-    let text = text.to_lowercase();
+    has_any(text, &forms(skill, of))
+}
+
+/// What `skill` is called, in lower case, where that is not a word of `of` itself.
+pub(crate) fn forms(skill: &Skill, of: &Skill) -> Vec<String> {
     let own = format!("{}\n{}", of.name, of.description).to_lowercase();
-    let forms = [skill.name.to_lowercase(), skill.id.as_str().to_lowercase()];
-    forms.iter().any(|form| {
+    let mut forms = vec![skill.name.to_lowercase(), skill.id.as_str().to_lowercase()];
+    forms.dedup();
+    forms.retain(|form| {
         let telling = form.chars().count() >= 3 && form.chars().any(char::is_alphabetic);
-        telling && contains_name(&text, form) && !contains_name(&own, form)
-    })
+        telling && !contains_name(&own, form)
+    });
+    forms
+}
+
+/// Does a text have one of these names?
+pub(crate) fn has_any(text: &str, forms: &[String]) -> bool {
+    if forms.is_empty() {
+        return false;
+    }
+    let text = text.to_lowercase();
+    forms.iter().any(|form| contains_name(&text, form))
 }
 
 /// Where `name` stands in `text` as a whole; both in lower case.

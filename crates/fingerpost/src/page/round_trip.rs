@@ -23,6 +23,9 @@ pub struct RoundTrip {
 
 /// Tests every page of a neighborhood against the others; members and pages in one order.
 pub fn round_trip(members: &[&Skill], pages: &[Option<Page>]) -> Vec<RoundTrip> {
+    if members.len() == 1 {
+        return vec![RoundTrip { score: 1.0, findings: Vec::new() }];
+    }
     let full = Search::over(members, pages, View::Full);
     // What a neighbor's trigger takes is judged by the triggers, without the documents.
     let triggers = Triggers::of(members, pages);

@@ -9,4 +9,5 @@ mod ledger;
 mod library;
 mod measures;
 mod neighborhoods;
+mod pages;
 mod parity;

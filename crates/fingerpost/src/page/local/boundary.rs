@@ -1,12 +1,10 @@
 //! Which look-alike requests belong to a neighbor?
 
 use super::outline::{Kind, Part};
-use super::plain::{clause, cut, plain};
+use super::plain::{clause, cut};
 use super::{Case, Language, Neighborhood, Page};
-use crate::exclusion::exclusions;
-use crate::page::audit::is_clean;
 use crate::page::check::are_twins;
-use crate::page::name::{contains_name, mentions};
+use crate::page::name::{contains_name, forms, has_any};
 use crate::skill::Skill;
 
 /// Neighbors named at most: a boundary is read at a glance.
@@ -23,12 +21,7 @@ pub(super) fn boundary(
     language: Language,
 ) -> Vec<Case> {
     let skill = neighborhood.members[member];
-    let excluded: Vec<String> = [&skill.description, &skill.content]
-        .into_iter()
-        .flat_map(|text| exclusions(text))
-        .map(plain)
-        .filter(|text| is_clean(text))
-        .collect();
+    let excluded = &neighborhood.outlines[member].exclusions;
     let mut page = Page { trigger: String::new(), boundary: Vec::new(), body: String::new() };
     if neighborhood.members.len() == 1 {
         for text in excluded.iter().take(CASES) {
@@ -113,12 +106,13 @@ fn request_of(
 ) -> Option<String> {
     let [skill, neighbor] = [member, other].map(|at| neighborhood.members[at]);
     let salience = &neighborhood.salience;
+    let own_names = forms(skill, neighbor);
     let is_candidate = |part: &&Part| {
         (part.kind == Kind::Described || part.says_when || part.kind == Kind::Heading)
-            && is_clean(&part.text)
-            && !mentions(&part.text, skill, neighbor)
+            && !has_any(&part.text, &own_names)
     };
     let best = neighborhood.outlines[other]
+        .parts
         .iter()
         .filter(is_candidate)
         .flat_map(|part| clauses(&part.text, part.kind))
@@ -158,7 +152,7 @@ fn separating_words(
 ) -> Option<String> {
     let salience = &neighborhood.salience;
     let mut words: Vec<(f64, String)> = Vec::new();
-    for part in &neighborhood.outlines[other] {
+    for part in &neighborhood.outlines[other].parts {
         for word in part
             .text
             .split(|c: char| !c.is_alphanumeric() && c != '_')

@@ -4,13 +4,15 @@
 //! stand alone. What the author says the skill is *not* for is left out here; the boundary takes it
 //! from [`crate::exclusion`].
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::plain::{plain, words_of};
-use crate::exclusion::without_exclusions;
+use crate::exclusion::{exclusions, without_exclusions};
+use crate::page::audit::is_clean;
 use crate::skill::Skill;
 
 /// A part of a document, as plain text.
@@ -59,30 +61,49 @@ static EXAMPLE_SECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:example|sample) (?:requests?|prompts?|queries|questions?|usage)\b|\buser (?:says|asks)\b|示例(?:请求|提问|问题)|用户(?:会)?(?:说|问)").expect("a valid pattern")
 });
 
-/// The parts of a document, in order.
-pub(super) fn outline(skill: &Skill) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for line in without_exclusions(&skill.description).lines() {
-        for sentence in sentences(line) {
-            push(&mut parts, sentence, Kind::Described, false);
-        }
-    }
+/// A document laid out.
+pub(super) struct Outline {
+    /// Its parts, in order.
+    pub(super) parts: Vec<Part>,
+    /// What its author says the skill is not for.
+    pub(super) exclusions: Vec<String>,
+    /// All else, as it was written.
+    pub(super) text: String,
+}
+
+/// Lays out a document.
+pub(super) fn outline(skill: &Skill) -> Outline {
     let content = match skill.content.char_indices().nth(READ_CHARS) {
         Some((end, _)) => &skill.content[..end],
         None => &skill.content,
     };
-    match schema(content) {
-        Some(schema) => fields(&schema, &mut parts, 0),
-        None => prose(&without_exclusions(content), &mut parts),
+    let [described, kept] = [&skill.description, content].map(without_exclusions);
+    let mut parts = Vec::new();
+    for sentence in described.lines().flat_map(sentences) {
+        push(&mut parts, sentence, Kind::Described, false);
     }
-    parts
+    match schema(&kept) {
+        Some(schema) => fields(&schema, &mut parts, 0),
+        None => prose(&kept, &mut parts),
+    }
+    let excluded = [(&described, skill.description.as_str()), (&kept, content)];
+    let excluded = excluded.into_iter().filter(|(kept, _)| matches!(kept, Cow::Owned(_)));
+    let exclusions =
+        excluded.flat_map(|(_, text)| exclusions(text)).map(plain).filter(|text| is_clean(text));
+    let text = format!("{}\n{described}\n{kept}", skill.name);
+    Outline { parts, exclusions: exclusions.collect(), text }
 }
 
 fn push(parts: &mut Vec<Part>, text: &str, kind: Kind, in_when_section: bool) {
     let text = plain(text);
-    if text.chars().any(char::is_alphanumeric) {
-        let can_say = matches!(kind, Kind::Described | Kind::Prose);
-        let says_when = can_say && (in_when_section || SAYS_WHEN.is_match(&text));
+    // What addresses its reader has no place on a page.
+    if text.chars().any(char::is_alphanumeric) && is_clean(&text) {
+        // "Use a lock for writing" in the content is a rule of the work, not about the skill.
+        let says_when = match kind {
+            Kind::Described => SAYS_WHEN.is_match(&text),
+            Kind::Prose => in_when_section,
+            _ => false,
+        };
         parts.push(Part { text, kind, says_when });
     }
 }
@@ -216,6 +237,7 @@ mod tests {
             origin: Origin { file: "x".into(), line: None },
         };
         let lines: Vec<String> = outline(&skill)
+            .parts
             .iter()
             .map(|part| {
                 format!("{:?}{} {}\n", part.kind, if part.says_when { "!" } else { "" }, part.text)

@@ -68,7 +68,8 @@ pub(super) fn clause(text: &str) -> &str {
 /// With a full stop, if it has no end of its own.
 pub(super) fn sentence(text: &str) -> String {
     let text = text.trim();
-    let closed = text.ends_with(['.', '!', '?', '。', '！', '？', '…']);
+    let unquoted = text.trim_end_matches(['"', '”', '\'', ')', '）']);
+    let closed = unquoted.ends_with(['.', '!', '?', '。', '！', '？', '…']);
     let stop = match text.chars().next_back() {
         _ if closed => "",
         Some(c) if is_han(c) || matches!(c, '”' | '》' | '）' | '】') => "。",
@@ -145,6 +146,7 @@ mod tests {
         assert_eq!(sentence("Adds two numbers"), "Adds two numbers.");
         assert_eq!(sentence("获取账户余额"), "获取账户余额。");
         assert_eq!(sentence("Is it late?"), "Is it late?");
+        assert_eq!(sentence("It says \"one way.\""), "It says \"one way.\"");
         assert_eq!(clause("起草报告。"), "起草报告");
     }
 }

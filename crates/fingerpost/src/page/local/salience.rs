@@ -4,14 +4,16 @@
 //! would have to rewrite it. How rare a term is in general is not known here; words that every text
 //! has are listed, and beyond that its shape must do.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use crate::index::vocabulary::Vocabulary;
 use crate::page::language::is_han;
-use crate::skill::Skill;
 use crate::text::{Tokenizer, for_each_term};
-use crate::view::clustering_text;
 
 /// Words that say nothing about what a skill is for, by themselves.
 const COMMON: &str = "a about after all also an and any are as at be been before but by can could do does each etc for from get give given had has have how i if in into is it its like make many may more most must need needs new no not of on one only or other our out over should so some such than that the their them then there these they this those to two up use used user users uses using very via want was we were what when where which while who will with within without would you your \
+    aim ask asks help name part please want words \
     skill skills tool tools task tasks example examples request requests http https www com \
     的 了 和 是 在 与 或 及 对 为 以 等 有 将 把 被 从 到 中 上 下 不 个 这 那 其 并 可 用 于 使 能 会 要 我 你 他 它 们 请 需 时 后 前 就 也 都 而 则 由 该 此 各 每 一 使用 用户 进行 可以 需要 通过 以及 一个 如果 或者 用于";
 
@@ -28,13 +30,12 @@ pub(super) struct Salience {
 }
 
 impl Salience {
-    pub(super) fn of(members: &[&Skill]) -> Self {
+    pub(super) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut vocabulary = Vocabulary::default();
-        let mut weights: Vec<Vec<f64>> = Vec::with_capacity(members.len());
-        for skill in members {
+        let mut weights: Vec<Vec<f64>> = Vec::new();
+        for text in texts {
             let mut counts: Vec<f64> = vec![0.0; vocabulary.len()];
-            // What an author says the skill is not for does not speak for it.
-            for_each_term(&clustering_text(skill), Tokenizer::Auto, |term| {
+            for_each_term(text, Tokenizer::Auto, |term| {
                 let number = vocabulary.number(term) as usize;
                 if number >= counts.len() {
                     counts.resize(number + 1, 0.0);
@@ -53,6 +54,11 @@ impl Salience {
             }
         }
         Self { vocabulary, weights, holders }
+    }
+
+    /// The number of a term that the neighborhood knows.
+    pub(super) fn number(&self, term: &str) -> Option<u32> {
+        self.vocabulary.get(term)
     }
 
     /// The distinct terms of a text that the neighborhood knows, in order.
@@ -109,29 +115,58 @@ impl Salience {
     }
 }
 
-/// What a term is worth by its shape: common words nothing, numbers and single letters little, a
-/// long word more than a short one.
+/// What a term is worth in any library: common words nothing, usual ones, numbers and single letters
+/// little, a long word more than a short one.
 pub(crate) fn worth(term: &str) -> f64 {
     let length = term.chars().count();
     let first = term.chars().next().unwrap_or(' ');
-    if is_common(term) {
-        0.0
-    } else if is_han(first) {
+    let shape = if is_han(first) {
         if length == 1 { 0.2 } else { 1.0 }
-    } else if term.chars().all(|c| c.is_numeric()) {
+    } else if term.chars().all(char::is_numeric) {
         0.2
     } else if length == 1 {
         0.1
     } else {
         0.6 + 0.08 * length.min(10) as f64
+    };
+    match USUAL.get(term) {
+        Some(Usual::Every) => 0.0,
+        Some(Usual::Many) => 0.4 * shape,
+        None => shape,
     }
 }
 
 /// Does every text have this word?
 pub(crate) fn is_common(term: &str) -> bool {
-    use std::collections::BTreeSet;
-    use std::sync::LazyLock;
-    static WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| COMMON.split_whitespace().collect());
-    // A pair of characters of which one is a particle is no word either.
-    WORDS.contains(term)
+    matches!(USUAL.get(term), Some(Usual::Every))
 }
+
+/// Is it a word that tells little, because many texts have it?
+pub(super) fn is_usual(term: &str) -> bool {
+    USUAL.contains_key(term)
+}
+
+/// How many texts have a word, whatever they are about.
+#[derive(Clone, Copy)]
+enum Usual {
+    Every,
+    Many,
+}
+
+static USUAL: LazyLock<BTreeMap<&str, Usual>> = LazyLock::new(|| {
+    let mut usual = BTreeMap::new();
+    let (mut every, mut many) = (Vec::new(), Vec::new());
+    let mut words = &mut every;
+    for line in include_str!("usual.txt").lines().filter(|line| !line.starts_with('#')) {
+        match line {
+            "every" => {}
+            "many" => words = &mut many,
+            line => words.extend(line.split(' ')),
+        }
+    }
+    usual.extend(many.into_iter().map(|word| (word, Usual::Many)));
+    usual.extend(
+        every.into_iter().chain(COMMON.split_whitespace()).map(|word| (word, Usual::Every)),
+    );
+    usual
+});

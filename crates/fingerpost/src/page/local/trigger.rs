@@ -2,72 +2,90 @@
 
 use super::outline::{Kind, Part};
 use super::plain::{clause, cut, sentence, words_of};
+use super::salience::is_usual;
 use super::{Language, Neighborhood, Page};
-use crate::page::audit::is_clean;
-use crate::page::name::mentions;
 use crate::text::{Tokenizer, for_each_term};
 
-/// Characters for what the skill does; the rest is for when, and for cues.
-const WHAT_CHARS: usize = 230;
+/// Characters for what the skill does; the rest is for when to use it, and for cues.
+const WHAT_CHARS: usize = 160;
 
-/// Cues at most.
-const CUES: usize = 8;
+/// Items taken from a section on when to use the skill.
+const ITEMS: usize = 3;
 
-/// What the skill does, when its author wants it used, and the terms its neighbors lack.
+/// Cues at most, and the characters kept free for them.
+const CUES: usize = 6;
+const CUE_CHARS: usize = 50;
+
+/// How people ask, the same on every page. Words of asking ("please", "I", "help") stand in few
+/// documents, so an index takes them for rare and telling ones; said on every page, they count for
+/// nothing, as they should.
+const ASKING: [(Language, &str); 2] = [
+    (
+        Language::English,
+        r#"A user may ask for it in words such as "I want to", "can you help me with the", "please do this on my", "how do I" or "what is that", and be in need of it by name or as part of an aim."#,
+    ),
+    (Language::Chinese, "用户可能说“我想要”“请帮我”“我需要”“这个怎么做”或“是什么”。"),
+];
+
+/// What the skill does, when its author wants it used, the terms its neighbors lack, and how people
+/// ask.
 pub(super) fn trigger(
     neighborhood: &Neighborhood<'_>,
     member: usize,
     language: Language,
 ) -> String {
     let skill = neighborhood.members[member];
-    let usable = |part: &&Part| {
-        is_clean(&part.text)
-            && !neighborhood.neighbors(member).any(|other| mentions(&part.text, other, skill))
-    };
-    let parts: Vec<&Part> = neighborhood.outlines[member].iter().filter(usable).collect();
+    let asking = ASKING.iter().find(|(of, _)| *of == language).map_or("", |(_, text)| text);
+    let most = Page::MAX_TRIGGER - asking.chars().count() - 1;
+    let parts = neighborhood.parts(member);
     let mut trigger = Draft::default();
-    if let Some(words) = words_of(&skill.name) {
-        trigger.add(&words, WHAT_CHARS / 2);
-    }
+    let name = words_of(&skill.name).unwrap_or_else(|| skill.name.replace('-', " "));
+    trigger.add(&name, WHAT_CHARS / 2);
     let what = parts.iter().filter(|part| part.kind == Kind::Described && !part.says_when);
-    for part in what {
-        trigger.add(&part.text, WHAT_CHARS.saturating_sub(trigger.characters()));
+    for (at, part) in what.enumerate() {
+        let left = WHAT_CHARS.saturating_sub(trigger.characters());
+        // The first sentence may be cut; of the next half a one says nothing.
+        if at == 0 || part.text.chars().count() <= left {
+            trigger.add(&part.text, left);
+        }
     }
-    // The author's own "use when" first, then the section on it, the most telling item first.
-    let says_when = parts.iter().filter(|part| part.says_when && part.kind == Kind::Described);
-    let mut section: Vec<(&Part, f64)> = parts
-        .iter()
-        .filter(|part| {
-            (part.says_when || part.kind == Kind::Example) && part.kind != Kind::Described
-        })
-        .map(|part| {
-            (
-                *part,
-                neighborhood
-                    .score(&part.text, |term| neighborhood.salience.separation(member, term)),
-            )
-        })
-        .collect();
-    section.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let reserve = 90;
-    for part in says_when.copied().chain(section.iter().map(|(part, _)| *part).take(3)) {
-        trigger.add(&part.text, Page::MAX_TRIGGER.saturating_sub(trigger.characters() + reserve));
+    for part in says_when(neighborhood, member, &parts, language) {
+        trigger.add(&part.text, most.saturating_sub(trigger.characters() + CUE_CHARS));
     }
-    if trigger.text.is_empty() {
-        let first = parts
-            .iter()
-            .find(|part| matches!(part.kind, Kind::Prose | Kind::Heading | Kind::Field));
-        trigger.add(first.map_or(skill.name.as_str(), |part| part.text.as_str()), WHAT_CHARS);
+    if trigger.characters() < 20 {
+        let first = parts.iter().find(|part| part.kind != Kind::Code);
+        trigger.add(first.map_or(&skill.name, |part| &part.text), WHAT_CHARS);
     }
-    let cues = cues(neighborhood, member, &trigger.text);
+    let cues = cues(neighborhood, member, &parts, &trigger.text);
     if !cues.is_empty() {
         let text = match language {
             Language::English => format!("Cues: {}", cues.join(", ")),
             Language::Chinese => format!("线索：{}", cues.join("、")),
         };
-        trigger.add(&text, Page::MAX_TRIGGER.saturating_sub(trigger.characters() + 1));
+        trigger.add(&text, most.saturating_sub(trigger.characters()));
     }
+    trigger.add(asking, Page::MAX_TRIGGER - trigger.characters());
     trigger.text
+}
+
+/// The author's own "use when" first, then the section on it, the most telling item first.
+fn says_when<'a>(
+    neighborhood: &Neighborhood<'_>,
+    member: usize,
+    parts: &[&'a Part],
+    language: Language,
+) -> Vec<&'a Part> {
+    let (mut said, mut section): (Vec<&Part>, Vec<&Part>) = parts
+        .iter()
+        .filter(|part| part.says_when || part.kind == Kind::Example)
+        .filter(|part| Language::of(&part.text) == language)
+        .partition(|part| part.kind == Kind::Described);
+    let separation = |term| neighborhood.salience.separation(member, term);
+    let score = |part: &Part| neighborhood.score(&part.text, separation);
+    // Stable, so that equal ones stay in the order of the document.
+    section.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    said.extend(section.into_iter().take(ITEMS));
+    said
 }
 
 #[derive(Default)]
@@ -85,10 +103,8 @@ impl Draft {
     fn add(&mut self, text: &str, most: usize) {
         let kept = clause(cut(text, most.saturating_sub(2)));
         let length = kept.chars().count();
-        if length < 3
-            || (length < 20 && kept.len() < clause(text).len())
-            || self.text.contains(kept)
-        {
+        let stub = length < 20 && kept.len() < clause(text).len();
+        if length < 2 || stub || self.text.contains(kept) {
             return;
         }
         if !self.text.is_empty() && !self.text.ends_with(['。', '！', '？']) {
@@ -98,26 +114,30 @@ impl Draft {
     }
 }
 
-/// Terms that this document has and its neighbors' do not, which the text at hand lacks; the
+/// Words that this document has and its neighbors' do not, which the text at hand lacks; the
 /// heaviest first.
-fn cues(neighborhood: &Neighborhood<'_>, member: usize, text: &str) -> Vec<String> {
+fn cues(
+    neighborhood: &Neighborhood<'_>,
+    member: usize,
+    parts: &[&Part],
+    text: &str,
+) -> Vec<String> {
     let salience = &neighborhood.salience;
     let said = salience.terms(text);
-    let mut best: Vec<(f64, String)> = Vec::new();
-    for part in &neighborhood.outlines[member] {
-        let mut here = Vec::new();
-        for_each_term(&part.text, Tokenizer::Auto, |term| here.push(term.to_owned()));
-        for term in here {
-            let readable = term.chars().all(|c| c.is_ascii_alphabetic()) && term.len() > 2;
-            let Some(number) = salience.terms(&term).first().copied().filter(|_| readable) else {
-                continue;
-            };
-            if said.contains(&number) || best.iter().any(|(_, known)| *known == term) {
-                continue;
+    let mut cues: Vec<(f64, String)> = Vec::new();
+    for part in parts {
+        for_each_term(&part.text, Tokenizer::Auto, |term| {
+            let readable = term.len() > 2 && term.bytes().all(|byte| byte.is_ascii_alphabetic());
+            let known = |term: &str| cues.iter().any(|(_, cue)| cue == term);
+            if !readable || is_usual(term) || known(term) {
+                return;
             }
-            best.push((salience.separation(member, number), term));
-        }
+            let Some(number) = salience.number(term).filter(|number| !said.contains(number)) else {
+                return;
+            };
+            cues.push((salience.separation(member, number), term.to_owned()));
+        });
     }
-    best.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    best.into_iter().filter(|(weight, _)| *weight > 0.0).take(CUES).map(|(_, term)| term).collect()
+    cues.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    cues.into_iter().filter(|(weight, _)| *weight > 0.0).take(CUES).map(|(_, cue)| cue).collect()
 }
