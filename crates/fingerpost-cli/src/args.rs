@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
 use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
+use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::text::Tokenizer;
 use fingerpost::view::View;
 
+use crate::llm::LlmArgs;
 use crate::output::UsageError;
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
@@ -65,7 +67,7 @@ impl Color {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Group look-alike skills, write a page for each that tells it apart, and keep all in an atlas.
-    Compile(Compile),
+    Compile(Box<Compile>),
     /// Rank the skills of a library for a request.
     Search(Search),
     /// Show who could be taken for a skill.
@@ -86,6 +88,20 @@ pub(crate) enum Verb {
     Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
+    /// Show what was asked of which model, by day, and what it cost.
+    Ledger(LedgerArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LedgerArgs {
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Write every answer of one model to a file, as a recording for `compile --replay`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Option<PathBuf>,
+    /// The model whose answers are written, where there are several.
+    #[arg(long, value_name = "NAME", requires = "export")]
+    pub(crate) model: Option<String>,
 }
 
 /// Which skills.
@@ -271,26 +287,23 @@ pub(crate) struct Compile {
     /// Compute everything anew, instead of placing what changed; known pages stay.
     #[arg(long)]
     pub(crate) rebuild: bool,
-    /// Who writes pages: `local` chooses from the documents, without a model.
+    /// Who writes pages: `local` chooses from the documents, without a model; `llm` is a model.
     #[arg(long, value_name = "WRITER", default_value = "local")]
     pub(crate) writer: WriterName,
-    /// Language of a page's connecting words [default: that of each skill].
-    #[arg(long, value_name = "LANG")]
-    pub(crate) lang: Option<Lang>,
+    /// Language of the pages: auto follows the documents.
+    #[arg(long, value_name = "LANG", default_value_t)]
+    pub(crate) lang: LanguageChoice,
     /// Write those pages again that are flagged or missing; what is pinned stays.
     #[arg(long)]
     pub(crate) fix_flagged: bool,
+    #[command(flatten)]
+    pub(crate) llm: LlmArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WriterName {
     Local,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Lang {
-    En,
-    Zh,
+    Llm,
 }
 
 #[derive(Debug, Subcommand)]

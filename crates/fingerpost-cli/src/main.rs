@@ -9,6 +9,8 @@ mod doctor;
 mod eval;
 mod export;
 mod import;
+mod ledger;
+mod llm;
 mod neighbors;
 mod output;
 mod page;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Export(export) => export::run(export, &arguments.global),
         Verb::Import(import) => import::run(import, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
+        Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
     };
     match done {

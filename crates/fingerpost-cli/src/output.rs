@@ -29,6 +29,8 @@ pub(crate) enum Exit {
     Findings = 1,
     Usage = 2,
     Outside = 3,
+    /// By a person.
+    Interrupted = 130,
 }
 
 /// Something the user should have typed differently.
@@ -115,7 +117,7 @@ pub(crate) fn plural(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
-fn thousands(count: usize) -> String {
+pub(crate) fn thousands(count: usize) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -1,23 +1,18 @@
 //! How does a server embed texts?
 //!
-//! `/v1/embeddings` as OpenAI defined it and nearly every server speaks it. The client is `ureq`:
-//! it blocks, so it needs no runtime, and trusts the certificates that this machine trusts.
+//! `/v1/embeddings` as OpenAI defined it and nearly every server speaks it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fingerpost::embedding::{EmbedError, Embedder, Pooling, Profile, Role, Vectors};
 use serde::{Deserialize, Serialize};
-use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 
 use crate::catalog::Known;
 use crate::retry::{Failure, RateLimit, RetryConfig, attempts};
 use crate::window::{MAX_CHARACTERS, first_characters};
+use crate::wire::{self, MAX_REPLY, Secret};
 use crate::work::in_order;
-
-/// A reply larger than this is not one to our requests.
-const MAX_REPLY: u64 = 1 << 28;
 
 /// Which server, which model, and how to ask.
 #[derive(Debug, Clone)]
@@ -98,9 +93,6 @@ pub struct HttpEmbedder {
 
 type OnCall = dyn Fn(&Call) + Send + Sync;
 
-/// Never printed.
-struct Secret(String);
-
 impl HttpConfig {
     /// A server for vectors of this length, read as they come.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>, dimensions: usize) -> Self {
@@ -142,35 +134,22 @@ impl HttpEmbedder {
     pub fn new(config: HttpConfig) -> Result<Self, EmbedError> {
         let fail =
             |message: String| Err(EmbedError::Model { model: config.model.clone(), message });
-        let Some(place) = config.base_url.split_once("://").map(|(_, place)| place) else {
-            let url = &config.base_url;
-            return fail(format!("'{url}' is no address; it looks like https://host/v1"));
+        let place = match wire::place(&config.base_url) {
+            Ok(place) => place,
+            Err(message) => return fail(message),
         };
-        if place.split('/').next().is_some_and(|authority| authority.contains('@')) {
-            return fail(
-                "leave the password out of the address; name the variable that holds the key"
-                    .into(),
-            );
-        }
         if config.dimensions == 0 || config.batch_texts == 0 {
             return fail("dimensions and batch size must be above zero".into());
         }
-        let key = match &config.key_variable {
-            None => None,
-            Some(variable) => match std::env::var(variable) {
-                Ok(key) if !key.trim().is_empty() => Some(Secret(key.trim().to_owned())),
-                _ => {
-                    return fail(format!(
-                        "the environment variable {variable} holds no key; set it"
-                    ));
-                }
-            },
+        let key = match config.key_variable.as_deref().map(Secret::from_variable).transpose() {
+            Ok(key) => key,
+            Err(message) => return fail(message),
         };
         let profile = Profile {
             name: config
                 .model
                 .replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "-"),
-            engine: format!("http {}", place.trim_end_matches('/')),
+            engine: format!("http {place}"),
             // Everything else that decides the vectors.
             weights: format!(
                 "{} {} {:?} {}",
@@ -183,7 +162,7 @@ impl HttpEmbedder {
             document_prefix: config.document_prefix.clone(),
         };
         Ok(Self {
-            agent: agent(Some(config.timeout)),
+            agent: wire::agent(Some(config.timeout)),
             limit: RateLimit::new(config.requests_per_minute),
             requests: AtomicU64::new(0),
             on_call: None,
@@ -240,7 +219,10 @@ impl HttpEmbedder {
             self.limit.wait();
             self.attempt(&body, texts.len())
         })
-        .map_err(|message| self.without_key(message))?;
+        .map_err(|message| match &self.key {
+            Some(key) => key.hide(message),
+            None => message,
+        })?;
         if let Some(listener) = &self.on_call {
             listener(&Call {
                 model: self.config.model.clone(),
@@ -258,8 +240,8 @@ impl HttpEmbedder {
         let passing = |message: String| Failure::Passing { message, wait: None };
         let address = format!("{}/embeddings", self.config.base_url.trim_end_matches('/'));
         let mut post = self.agent.post(&address).header("content-type", "application/json");
-        if let Some(Secret(key)) = &self.key {
-            post = post.header("authorization", format!("Bearer {key}"));
+        if let Some(key) = &self.key {
+            post = post.header("authorization", format!("Bearer {}", key.expose()));
         }
         let mut reply = post.send(body).map_err(|error| {
             let message = format!("{address}: {error}");
@@ -271,12 +253,12 @@ impl HttpEmbedder {
             }
         })?;
         let status = reply.status().as_u16();
-        let wait = retry_after(reply.headers());
+        let wait = wire::retry_after(reply.headers());
         let read = reply.body_mut().with_config().limit(MAX_REPLY).read_to_vec();
         let bytes =
             read.map_err(|error| passing(format!("{address}: the answer broke off: {error}")))?;
         if status != 200 {
-            let message = format!("{address} answered {status}: {}", complaint(&bytes));
+            let message = format!("{address} answered {status}: {}", wire::complaint(&bytes));
             return Err(match status {
                 401..=403 => Failure::Final(format!("{message}; {}", self.key_advice())),
                 408 | 409 | 425 | 429 | 500.. => Failure::Passing { message, wait },
@@ -305,14 +287,6 @@ impl HttpEmbedder {
             None => "the server wants a key; name the environment variable that holds it".into(),
         }
     }
-
-    /// Some servers repeat the key in their complaints.
-    fn without_key(&self, message: String) -> String {
-        match &self.key {
-            Some(Secret(key)) => message.replace(key.as_str(), "[key]"),
-            None => message,
-        }
-    }
 }
 
 impl Embedder for HttpEmbedder {
@@ -335,22 +309,6 @@ impl Embedder for HttpEmbedder {
             .map_err(|message| EmbedError::Model { model: self.config.model.clone(), message })?;
         Ok(Vectors::new(self.config.dimensions, rows.concat()))
     }
-}
-
-/// A client that blocks, reads every status as an answer, and trusts what this machine trusts.
-pub(crate) fn agent(timeout: Option<Duration>) -> ureq::Agent {
-    let tls = TlsConfig::builder()
-        .provider(TlsProvider::Rustls)
-        .root_certs(RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
-    let config = ureq::Agent::config_builder()
-        .tls_config(tls)
-        .http_status_as_error(timeout.is_none())
-        .timeout_global(timeout)
-        .timeout_connect(Some(Duration::from_secs(20)))
-        .user_agent(concat!("fingerpost/", env!("CARGO_PKG_VERSION")));
-    config.build().new_agent()
 }
 
 #[derive(Serialize)]
@@ -408,19 +366,4 @@ fn in_place(rows: Vec<Row>, texts: usize, dimensions: usize) -> Result<Vec<f32>,
     } else {
         passing("a text got no vector, or one that is not a number".into())
     }
-}
-
-/// What a server says of a failure, wherever it puts it.
-fn complaint(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let places = ["/error/message", "/message", "/detail", "/error"];
-    let said = places.iter().find_map(|place| value.pointer(place)?.as_str());
-    first_characters(said.unwrap_or(text.trim()), 500).to_owned()
-}
-
-fn retry_after(headers: &ureq::http::HeaderMap) -> Option<Duration> {
-    let number = |name| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"));
-    Duration::try_from_secs_f64(seconds?).ok()
 }

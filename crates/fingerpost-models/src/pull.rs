@@ -385,7 +385,7 @@ fn download(
         package: address.clone(),
         said: error.to_string(),
     };
-    let mut reply = crate::http::agent(None).get(&address).call().map_err(fail)?;
+    let mut reply = crate::wire::agent(None).get(&address).call().map_err(fail)?;
     copy_to(&mut reply.body_mut().as_reader(), target)
 }
 

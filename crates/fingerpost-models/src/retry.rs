@@ -4,6 +4,7 @@
 //! together do not return together. The draws are seeded, so a test sees the same waits.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,12 +48,43 @@ pub(crate) enum Failure {
     },
 }
 
+/// For those who are never interrupted.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A longer wait looks up this often.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Waits; false if `stop` was set before the end.
+pub(crate) fn sleep(wait: Duration, stop: &AtomicBool) -> bool {
+    let end = Instant::now() + wait;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(GLANCE));
+    }
+}
+
 /// Makes attempts until one succeeds, fails for good, or the last was made. Returns the result
 /// and the number of attempts.
 pub(crate) fn attempts<T>(
     config: &RetryConfig,
+    stream: u64,
+    attempt: impl FnMut() -> Result<T, Failure>,
+) -> Result<(T, u32), String> {
+    attempts_until(config, stream, &NEVER, attempt)
+}
+
+/// The same, giving up between attempts once `stop` is set.
+pub(crate) fn attempts_until<T>(
+    config: &RetryConfig,
     // Requests of one run draw from different streams.
     stream: u64,
+    stop: &AtomicBool,
     mut attempt: impl FnMut() -> Result<T, Failure>,
 ) -> Result<(T, u32), String> {
     let mut draws = Pcg64::seed_from_u64(config.seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -77,13 +109,15 @@ pub(crate) fn attempts<T>(
             Some(asked) => asked + jitter.min(config.first_wait),
             None => jitter,
         };
-        thread::sleep(wait);
+        if !sleep(wait, stop) {
+            return Err(format!("{message} (interrupted)"));
+        }
         bound = bound.saturating_mul(2);
         made += 1;
     }
 }
 
-/// Spaces requests evenly over a minute.
+/// Spaces requests, or tokens, evenly over a minute.
 pub(crate) struct RateLimit {
     interval: Duration,
     next: Mutex<Option<Instant>>,
@@ -97,16 +131,31 @@ impl RateLimit {
 
     /// Waits for this request's turn.
     pub(crate) fn wait(&self) {
+        self.wait_for(1, &NEVER);
+    }
+
+    /// Waits for the turn of something that takes so many units; false if stopped before.
+    pub(crate) fn wait_for(&self, units: u32, stop: &AtomicBool) -> bool {
         if self.interval.is_zero() {
-            return;
+            return true;
         }
         let turn = {
             let mut next = self.next.lock().expect("nothing panics while holding it");
             let turn = next.map_or_else(Instant::now, |next| next.max(Instant::now()));
-            *next = Some(turn + self.interval);
+            *next = Some(turn + self.interval.saturating_mul(units));
             turn
         };
-        thread::sleep(turn.saturating_duration_since(Instant::now()));
+        sleep(turn.saturating_duration_since(Instant::now()), stop)
+    }
+
+    /// What was taken turned out to be more or less.
+    pub(crate) fn correct(&self, taken: u32, real: u32) {
+        let mut next = self.next.lock().expect("nothing panics while holding it");
+        if let Some(next) = next.as_mut() {
+            let (more, less) = (real.saturating_sub(taken), taken.saturating_sub(real));
+            let later = *next + self.interval.saturating_mul(more);
+            *next = later.checked_sub(self.interval.saturating_mul(less)).unwrap_or(later);
+        }
     }
 }
 
@@ -146,6 +195,31 @@ mod tests {
         let hour = Some(Duration::from_secs(3600));
         let failed = attempts::<()>(&quick(), 0, || Err(passing(hour))).unwrap_err();
         assert!(failed.contains("3600 s"), "{failed}");
+    }
+
+    #[test]
+    fn a_wait_can_be_broken_off() {
+        let stop = AtomicBool::new(false);
+        let long = RetryConfig { longest_wait: Duration::from_secs(60), ..quick() };
+        let start = Instant::now();
+        let failed = attempts_until::<()>(&long, 0, &stop, || {
+            stop.store(true, Ordering::Relaxed);
+            Err(passing(Some(Duration::from_secs(50))))
+        });
+        assert_eq!(failed, Err("busy (interrupted)".into()));
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn tokens_are_spaced_by_what_they_turn_out_to_be() {
+        let limit = RateLimit::new(Some(600_000));
+        assert!(limit.wait_for(100_000, &NEVER));
+        // Ten seconds were taken; fifty milliseconds it was.
+        limit.correct(100_000, 500);
+        let start = Instant::now();
+        assert!(limit.wait_for(1, &NEVER));
+        let waited = start.elapsed();
+        assert!((40..2000).contains(&waited.as_millis()), "{waited:?}");
     }
 
     #[test]

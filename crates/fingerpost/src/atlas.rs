@@ -8,6 +8,8 @@
 
 mod catalog;
 mod pages;
+mod ledger;
+mod recorded;
 mod sparse;
 mod vectors;
 
@@ -19,6 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 pub use self::catalog::{Catalog, Compiled, SkillRow};
+pub use self::ledger::{Batch, Ledger, Spend};
+pub use self::recorded::{Budget, Outbox, Recorded, Spent};
 pub use self::sparse::{Opened, Provenance};
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexError;

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod atlas;
+pub mod chat;
 pub mod compile;
 pub mod contrast;
 pub mod diagnostic;

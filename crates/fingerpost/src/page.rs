@@ -12,6 +12,10 @@ pub mod local;
 pub mod name;
 pub mod round_trip;
 pub mod write;
+pub mod llm;
+pub mod prompt;
+pub mod reply;
+pub mod shorten;
 
 use serde::{Deserialize, Serialize};
 

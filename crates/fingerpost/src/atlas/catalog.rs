@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Atlas, AtlasError, pages};
+use super::{Atlas, AtlasError, ledger, pages};
 use crate::embedding::{Profile, Vectors};
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods};
@@ -19,7 +19,7 @@ use crate::page::write::PageRow;
 use crate::skill::SkillIdx;
 
 /// Each step takes a catalog from one format to the next; a new format is a step at the end.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE skills (
         row INTEGER PRIMARY KEY,
@@ -33,7 +33,8 @@ const MIGRATIONS: [&str; 2] = [
     CREATE INDEX skills_by_neighborhood ON skills (neighborhood);
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ",
-    super::pages::MIGRATION,
+    pages::MIGRATION,
+    ledger::MIGRATION,
 ];
 
 /// How long a reader waits for a writer to finish its transaction.
@@ -137,13 +138,20 @@ impl Atlas {
     pub fn keep(&self, compiled: &Compiled) -> Result<(), AtlasError> {
         let vectors = self.keep_vectors(&compiled.vectors, &compiled.profile, &compiled.library)?;
         let model = compiled.model.as_ref().map(|bytes| self.keep_model(bytes)).transpose()?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let path = self.path.join("atlas.sqlite");
-        Catalog::open(path, flags)?.write(compiled, &vectors, model.as_deref())
+        Catalog::open_or_create(self)?.write(compiled, &vectors, model.as_deref())
     }
 }
 
 impl Catalog {
+    pub(super) fn open_or_create(atlas: &Atlas) -> Result<Self, AtlasError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        Self::open(atlas.path.join("atlas.sqlite"), flags)
+    }
+
+    pub(super) fn into_parts(self) -> (Connection, PathBuf) {
+        (self.connection, self.path)
+    }
+
     pub(super) fn open(path: PathBuf, flags: OpenFlags) -> Result<Self, AtlasError> {
         let failed = |source| AtlasError::Catalog { path: path.clone(), source };
         let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;

@@ -233,7 +233,7 @@ fn keep_exclusive(members: &[&Skill], rows: &mut [PageRow]) {
 }
 
 /// What the round trip finds is noted on the rows; what a check said before stays.
-fn look_back(members: &[&Skill], rows: &mut [PageRow]) {
+pub(super) fn look_back(members: &[&Skill], rows: &mut [PageRow]) {
     let pages: Vec<Option<Page>> = rows.iter().map(|row| row.page.clone()).collect();
     for (row, trip) in rows.iter_mut().zip(round_trip(members, &pages)) {
         if row.page.is_some() {
@@ -291,11 +291,11 @@ impl Writer {
     }
 }
 
-fn documents_digest(digests: &[String]) -> String {
+pub(super) fn documents_digest(digests: &[String]) -> String {
     blake3::hash(digests.join(" ").as_bytes()).to_hex().to_string()
 }
 
-fn key(writer: &str, documents: &str, skill: &SkillId) -> String {
+pub(super) fn key(writer: &str, documents: &str, skill: &SkillId) -> String {
     blake3::hash(format!("{writer}\n{documents}\n{skill}").as_bytes()).to_hex().to_string()
 }
 

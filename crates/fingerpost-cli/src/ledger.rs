@@ -1,0 +1,91 @@
+//! `fingerpost ledger`: what was asked of which model, and what it cost.
+
+use std::fs;
+use std::io::Write;
+
+use anyhow::Context;
+use fingerpost::atlas::Spend;
+use serde_json::json;
+
+use crate::args::{Global, LedgerArgs};
+use crate::output::{self, Exit, UsageError, plain, plural, thousands};
+use crate::source;
+use crate::table::table;
+
+pub(crate) fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<Exit> {
+    let ledger = source::atlas(&args.library, global).ledger()?;
+    let spend = ledger.spend()?;
+    if let Some(file) = &args.export {
+        let model = one_model(args, &spend)?;
+        let recordings = ledger.recordings(&model)?;
+        let mut lines = String::new();
+        for recording in &recordings {
+            lines.push_str(&serde_json::to_string(recording)?);
+            lines.push('\n');
+        }
+        fs::write(file, lines).with_context(|| format!("cannot write {}", file.display()))?;
+        let answers = plural(recordings.len(), "answer");
+        let line = format!("wrote {answers} of {} to {}", plain(&model), file.display());
+        output::say(global, &line);
+        return Ok(Exit::Done);
+    }
+    let cost: f64 = spend.iter().map(|row| row.cost_usd).sum();
+    let calls: u64 = spend.iter().map(|row| row.calls).sum();
+    if global.json {
+        output::print_json(&json!({"calls": calls, "cost_usd": cost, "spend": spend}))?;
+        return Ok(Exit::Done);
+    }
+    if spend.is_empty() {
+        output::say(global, "No model has been asked anything yet.");
+        return Ok(Exit::Done);
+    }
+    print(&spend, calls, cost)?;
+    Ok(Exit::Done)
+}
+
+fn print(spend: &[Spend], calls: u64, cost: f64) -> anyhow::Result<()> {
+    let mut table =
+        table(["day", "model", "calls", "failed", "lost", "input", "cached", "output", "cost"]);
+    for row in spend {
+        let tokens = |count: u64| thousands(count as usize);
+        // Not "$0.00": that would be a price.
+        let cost = if row.unpriced == row.calls && row.calls > 0 {
+            "no price".to_owned()
+        } else {
+            format!("${:.4}", row.cost_usd)
+        };
+        table.add_row([
+            row.day.clone(),
+            plain(&row.model).into_owned(),
+            tokens(row.calls),
+            tokens(row.failed),
+            tokens(row.unfinished),
+            tokens(row.usage.input),
+            tokens(row.usage.cached),
+            tokens(row.usage.output),
+            cost,
+        ]);
+    }
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{table}")?;
+    writeln!(out, "{} answered, ${cost:.4}", plural(calls as usize, "call"))?;
+    Ok(())
+}
+
+/// The model asked for; or the only one there is.
+fn one_model(args: &LedgerArgs, spend: &[Spend]) -> anyhow::Result<String> {
+    if let Some(model) = &args.model {
+        return Ok(model.clone());
+    }
+    let mut models: Vec<&str> = spend.iter().map(|row| row.model.as_str()).collect();
+    models.sort_unstable();
+    models.dedup();
+    match models[..] {
+        [model] => Ok(model.to_owned()),
+        [] => Err(UsageError::new("the ledger is empty: there is nothing to export").into()),
+        _ => {
+            let message = format!("name one of the models with --model: {}", models.join(", "));
+            Err(UsageError::new(message).into())
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! `fingerpost compile --writer llm`: pages by a language model, on somebody's money.
+//!
+//! Whatever way the answers come (a server, a batch service, a file, a recording), the same writer
+//! reads them, and every one is in the ledger before it does.
+
+mod elsewhere;
+mod plan;
+mod progress;
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded, Spent};
+use fingerpost::chat::{Chat, ChatError, Price, Prompt, Replay};
+use fingerpost::page::llm::{Check, LlmConfig, LlmWriter, Outcome, Unit, Written};
+use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
+use fingerpost::skill::Skill;
+use fingerpost_models::{Api, ChatConfig, Dialect, HttpChat, Prices, RetryConfig};
+use serde::Serialize;
+
+use self::progress::Progress;
+use crate::args::Global;
+use crate::output::{self, Exit, UsageError, plural};
+use crate::source;
+
+/// How a model is asked for pages.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Writing with a model (--writer llm)")]
+pub(crate) struct LlmArgs {
+    /// The model's name, as its server knows it.
+    #[arg(long, value_name = "NAME", env = "FINGERPOST_MODEL")]
+    pub(crate) model: Option<String>,
+    /// The server's address up to and with /v1 [default: that of the API's owner].
+    #[arg(long, value_name = "URL", env = "FINGERPOST_BASE_URL")]
+    pub(crate) base_url: Option<String>,
+    /// The protocol: openai is spoken by most servers.
+    #[arg(long, default_value = "openai")]
+    pub(crate) api: ApiName,
+    /// The environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY at
+    /// their owners' addresses, none elsewhere].
+    #[arg(long, value_name = "VAR")]
+    pub(crate) key_env: Option<String>,
+    /// What one call asks for: the page of one skill, or those of its whole neighborhood.
+    #[arg(long, default_value = "focal")]
+    pub(crate) unit: UnitName,
+    /// The pages' language: auto follows the documents.
+    #[arg(long, value_name = "LANG", default_value_t)]
+    pub(crate) lang: LanguageChoice,
+    /// Neighborhoods under way at a time.
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub(crate) concurrency: NonZeroU32,
+    /// Most requests a minute.
+    #[arg(long, value_name = "N")]
+    pub(crate) rpm: Option<NonZeroU32>,
+    /// Most tokens a minute.
+    #[arg(long, value_name = "N")]
+    pub(crate) tpm: Option<NonZeroU32>,
+    /// Stop before more than this is spent.
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<f64>,
+    /// Stop after so many calls.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_calls: Option<u64>,
+    /// How often a page is asked for before its skill keeps its bare document.
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) attempts: NonZeroU32,
+    /// Tokens of a prompt that the documents of a neighborhood may take.
+    #[arg(long, value_name = "N", default_value_t = 16_000)]
+    pub(crate) context: usize,
+    /// Tokens of an answer, a page: more for models that think aloud.
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) page_tokens: u32,
+    /// How freely the model draws.
+    #[arg(long, value_name = "X", default_value_t = 0.2)]
+    pub(crate) temperature: f64,
+    /// How long to wait for an answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) timeout: u64,
+    /// How often a failing request is made in all.
+    #[arg(long, value_name = "N", default_value = "6")]
+    pub(crate) tries: NonZeroU32,
+    /// Say what would be asked and what it would cost, and ask nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Have the prompts answered by a batch service: slower, and often for half the price.
+    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["dry_run", "emit", "ingest", "replay"])]
+    pub(crate) batch: Option<ApiName>,
+    /// How often to look after a batch.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, hide = true)]
+    pub(crate) poll: f64,
+    /// Write the prompts to a file, in the form of OpenAI's batches, and ask nothing.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "ingest", "replay"])]
+    pub(crate) emit: Option<PathBuf>,
+    /// Take answers to such prompts from a file; may be given several times.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "replay"])]
+    pub(crate) ingest: Vec<PathBuf>,
+    /// Take all answers from a recording (`fingerpost ledger --export`).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// A table of prices that comes before the built-in one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApiName {
+    Openai,
+    Anthropic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnitName {
+    Focal,
+    Neighborhood,
+}
+
+impl From<ApiName> for Api {
+    fn from(name: ApiName) -> Self {
+        match name {
+            ApiName::Openai => Api::OpenAi,
+            ApiName::Anthropic => Api::Anthropic,
+        }
+    }
+}
+
+/// What a run with a model did.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Summary {
+    /// Pages written.
+    pub(crate) pages: usize,
+    /// Skills that keep their documents.
+    pub(crate) fallback: usize,
+    /// Skills whose pages are still to come.
+    pub(crate) pending: usize,
+    /// Calls made.
+    pub(crate) calls: u64,
+    /// Answers that were in the ledger already.
+    pub(crate) known: u64,
+    pub(crate) input_tokens: u64,
+    pub(crate) cached_tokens: u64,
+    pub(crate) output_tokens: u64,
+    /// `None` if the model has no price.
+    pub(crate) cost_usd: Option<f64>,
+    /// What the answers were like.
+    pub(crate) answers: fingerpost::page::llm::Tally,
+    /// Why it ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stopped: Option<String>,
+}
+
+/// What came of it all.
+pub(crate) enum Done {
+    /// The plan was told, or the prompts written out; nothing was asked.
+    Told,
+    /// Pages, for each neighborhood and member, and how the run ended.
+    Written { outcome: Outcome, summary: Summary, exit: Exit },
+}
+
+/// Everything a run needs to know, decided once.
+struct Job<'a> {
+    args: &'a LlmArgs,
+    global: &'a Global,
+    model: String,
+    chat: ChatConfig,
+    config: LlmConfig,
+    price: Option<fingerpost_models::KnownPrice>,
+    ledger: Ledger,
+    groups: &'a [Vec<&'a Skill>],
+    check: &'a Check<'a>,
+    cancel: Arc<AtomicBool>,
+}
+
+/// Writes the pages of these neighborhoods, as the arguments say. The caller holds the lock of the
+/// atlas, so that nobody pays for the same pages beside us.
+pub(crate) fn write(
+    args: &LlmArgs,
+    atlas: &Atlas,
+    groups: &[Vec<&Skill>],
+    check: &Check<'_>,
+    global: &Global,
+) -> anyhow::Result<Done> {
+    let job = Job::new(args, atlas, groups, check, global)?;
+    if args.dry_run {
+        plan::tell(&job)?;
+        return Ok(Done::Told);
+    }
+    if let Some(file) = &args.emit {
+        elsewhere::emit(&job, file)?;
+        return Ok(Done::Told);
+    }
+    if !args.ingest.is_empty() {
+        return elsewhere::ingest(&job);
+    }
+    if args.batch.is_some() {
+        return elsewhere::batch(&job);
+    }
+    let chat = job.chat()?;
+    let price = job.price.map(|price| price.single);
+    let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
+    let recorded =
+        Recorded::new(&*chat, &job.ledger, job.chat.base_url.clone(), price, budget);
+    let spent = || recorded.spent();
+    let outcome = job.run(&recorded, job.config.concurrency, &spent);
+    Ok(job.done(outcome, recorded.spent(), price))
+}
+
+impl<'a> Job<'a> {
+    fn new(
+        args: &'a LlmArgs,
+        atlas: &Atlas,
+        groups: &'a [Vec<&'a Skill>],
+        check: &'a Check<'a>,
+        global: &'a Global,
+    ) -> anyhow::Result<Self> {
+        let Some(model) = args.model.clone() else {
+            return Err(UsageError::new("name the model that writes with --model").into());
+        };
+        if !(0.0..=2.0).contains(&args.temperature) {
+            return Err(UsageError::new("--temperature lies between 0 and 2").into());
+        }
+        let api: Api = args.batch.unwrap_or(args.api).into();
+        let owner = args.base_url.is_none();
+        let asks = args.replay.is_none() && !args.dry_run && args.ingest.is_empty();
+        let asks = asks && (args.emit.is_none() || args.batch.is_some());
+        let owners_key = || (owner && asks).then(|| api.default_key_variable().to_owned());
+        let chat = ChatConfig {
+            base_url: args.base_url.clone().unwrap_or_else(|| api.default_url().into()),
+            key_variable: args.key_env.clone().or_else(owners_key),
+            requests_per_minute: args.rpm.map(NonZeroU32::get),
+            tokens_per_minute: args.tpm.map(NonZeroU32::get),
+            timeout: Duration::from_secs(args.timeout.max(1)),
+            retry: RetryConfig {
+                attempts: args.tries.get(),
+                seed: global.seed,
+                ..RetryConfig::default()
+            },
+            ..ChatConfig::new(api, model.clone())
+        };
+        let price = price(args, &chat)?;
+        if args.max_cost.is_some() && price.is_none() {
+            let message = format!(
+                "no price is known for {model}, so --max-cost cannot be kept; give its price in a file with --prices, or use --max-calls"
+            );
+            return Err(UsageError::new(message).into());
+        }
+        let config = LlmConfig {
+            unit: match args.unit {
+                UnitName::Focal => Unit::Focal,
+                UnitName::Neighborhood => Unit::Neighborhood,
+            },
+            prompt: PromptConfig {
+                language: args.lang.clone(),
+                context_tokens: args.context,
+                page_tokens: args.page_tokens,
+                temperature: args.temperature,
+                seed: global.seed,
+            },
+            attempts: args.attempts.get(),
+            concurrency: args.concurrency.get() as usize,
+        };
+        let ledger = atlas.ledger()?;
+        let cancel = interrupted(global)?;
+        Ok(Self { args, global, model, chat, config, price, ledger, groups, check, cancel })
+    }
+
+    /// The model, or a recording of it.
+    fn chat(&self) -> anyhow::Result<Box<dyn Chat + '_>> {
+        if let Some(file) = &self.args.replay {
+            let replay = Replay::from_lines(&self.model, &source::text(file)?)
+                .map_err(|error| UsageError::new(format!("{}: {error}", file.display())))?;
+            return Ok(Box::new(replay));
+        }
+        let chat = HttpChat::new(self.chat.clone(), Arc::clone(&self.cancel))?;
+        Ok(Box::new(chat.remembering(self.dialect()?, |dialect| {
+            let text = serde_json::to_string(&dialect).expect("plain data");
+            // What cannot be remembered is learned again next time.
+            let _ = self.ledger.learn(&self.chat.base_url, &self.model, &text);
+        })))
+    }
+
+    /// How the server is known to want its requests.
+    fn dialect(&self) -> anyhow::Result<Dialect> {
+        let known = self.ledger.dialect(&self.chat.base_url, &self.model)?;
+        Ok(known.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    fn run(
+        &self,
+        chat: &dyn Chat,
+        concurrency: usize,
+        spent: &(dyn Fn() -> Spent + Sync),
+    ) -> Outcome {
+        let skills = self.groups.iter().map(Vec::len).sum();
+        let progress = Progress::new(self.global, skills, self.price.is_some());
+        let config = LlmConfig { concurrency, ..self.config.clone() };
+        let writer =
+            LlmWriter { chat, config: &config, check: self.check, cancel: &self.cancel };
+        let outcome = writer.write(self.groups, &|_, written| progress.step(written, &spent()));
+        progress.finish();
+        outcome
+    }
+
+    /// What the ledger can answer, and what it cannot.
+    fn outbox(&self) -> (Outcome, Vec<(String, Prompt)>, u64) {
+        let outbox = Outbox::new(&self.model, &self.ledger);
+        let config = LlmConfig { concurrency: 1, ..self.config.clone() };
+        let writer =
+            LlmWriter { chat: &outbox, config: &config, check: self.check, cancel: &self.cancel };
+        let outcome = writer.write(self.groups, &|_, _| ());
+        let known = outbox.known();
+        (outcome, outbox.into_waiting(), known)
+    }
+
+    fn done(&self, outcome: Outcome, spent: Spent, price: Option<Price>) -> Done {
+        let count = |kind: fn(&Written) -> bool| {
+            outcome.written.iter().flatten().filter(|written| kind(written)).count()
+        };
+        let pending = count(|written| matches!(written, Written::Pending));
+        let exit = match &outcome.stopped {
+            Some(ChatError::Cancelled) => Exit::Interrupted,
+            Some(ChatError::Budget { .. }) => Exit::Findings,
+            Some(_) => Exit::Outside,
+            None if pending > 0 => Exit::Findings,
+            None => Exit::Done,
+        };
+        let summary = Summary {
+            pages: count(|written| matches!(written, Written::Page(..))),
+            fallback: count(|written| matches!(written, Written::Fallback(_))),
+            pending,
+            calls: spent.calls,
+            known: spent.known,
+            input_tokens: spent.usage.input,
+            cached_tokens: spent.usage.cached,
+            output_tokens: spent.usage.output,
+            cost_usd: price.map(|_| spent.cost),
+            answers: outcome.tally,
+            stopped: outcome.stopped.as_ref().map(ToString::to_string),
+        };
+        summary.tell(self.global);
+        Done::Written { outcome, summary, exit }
+    }
+}
+
+impl Summary {
+    fn tell(&self, global: &Global) {
+        let Self { pages, fallback, pending, calls, known, .. } = self;
+        let mut line = format!("{} written", plural(*pages, "page"));
+        if *fallback > 0 {
+            line += &format!(", {fallback} kept their documents");
+        }
+        if *pending > 0 {
+            line += &format!(", {pending} still to come");
+        }
+        line += &format!("; {}", plural(*calls as usize, "call"));
+        if *known > 0 {
+            line += &format!(", {known} answers from the ledger");
+        }
+        if let Some(cost) = self.cost_usd {
+            line += &format!(", ${cost:.4}");
+        }
+        output::say(global, &line);
+        if let Some(stopped) = &self.stopped {
+            let line = format!(
+                "stopped: {}; what is written is kept, and the same command goes on from here",
+                output::plain(stopped)
+            );
+            output::say(global, &line);
+        }
+    }
+}
+
+/// The model's price. A server on this machine costs nothing that a table knows of.
+fn price(
+    args: &LlmArgs,
+    chat: &ChatConfig,
+) -> anyhow::Result<Option<fingerpost_models::KnownPrice>> {
+    let mine = match &args.prices {
+        None => None,
+        Some(file) => {
+            let parsed = Prices::parse(&source::text(file)?);
+            Some(parsed.map_err(|error| {
+                UsageError::new(format!("{} is no table of prices: {error}", file.display()))
+            })?)
+        }
+    };
+    let host = chat.base_url.split("://").nth(1).unwrap_or_default();
+    let local = ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name));
+    let prices = match (mine, local) {
+        (Some(mine), true) => mine,
+        (None, true) => return Ok(None),
+        (Some(mine), false) => mine.before(Prices::built_in()),
+        (None, false) => Prices::built_in(),
+    };
+    Ok(prices.of(&chat.model))
+}
+
+/// Set by the first Ctrl-C; the second ends the process. Every answer is on disk by then.
+fn interrupted(global: &Global) -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let (set, quiet) = (Arc::clone(&flag), global.quiet);
+    ctrlc::set_handler(move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        if !quiet {
+            let line = "finishing the calls under way; Ctrl-C again stops at once";
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("\n{line}\n").as_bytes(),
+            );
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(flag)
+}

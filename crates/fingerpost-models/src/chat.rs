@@ -1,0 +1,463 @@
+//! How is a language model asked over HTTP?
+//!
+//! Two protocols ([`Api`]) and one way to bear them: limits are kept before a request, passing
+//! trouble is waited out, and a refusal of the key stops everything at once. What a server will not
+//! take (a form for its answer, a temperature) is left out on its complaint, and if that helps, it is
+//! remembered: see [`Dialect`].
+
+mod anthropic;
+pub mod batch;
+mod limits;
+mod openai;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use fingerpost::chat::{Chat, ChatError, Prompt, Reply};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::limits::Limits;
+use crate::retry::{Failure, RetryConfig, attempts_until};
+use crate::wire::{self, MAX_REPLY, Secret};
+
+/// Which protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// `/chat/completions`: OpenAI, DeepSeek, vLLM, SGLang, Ollama, llama.cpp and many more.
+    OpenAi,
+    /// `/messages`: Anthropic.
+    Anthropic,
+}
+
+impl Api {
+    /// The address of whoever defined it.
+    pub fn default_url(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com/v1",
+        }
+    }
+
+    /// The variable that everybody keeps its key in.
+    pub fn default_key_variable(self) -> &'static str {
+        match self {
+            Self::OpenAi => "OPENAI_API_KEY",
+            Self::Anthropic => "ANTHROPIC_API_KEY",
+        }
+    }
+}
+
+/// Which server, which model, and how patiently.
+#[derive(Debug, Clone)]
+pub struct ChatConfig {
+    /// The protocol.
+    pub api: Api,
+    /// The address up to and with `/v1`.
+    pub base_url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The environment variable that holds the key; `None` for servers without keys.
+    pub key_variable: Option<String>,
+    /// Most requests a minute.
+    pub requests_per_minute: Option<u32>,
+    /// Most tokens a minute, read and written.
+    pub tokens_per_minute: Option<u32>,
+    /// How long to wait for one answer.
+    pub timeout: Duration,
+    /// How patient to be.
+    pub retry: RetryConfig,
+}
+
+impl ChatConfig {
+    /// A model at its definer's own address.
+    pub fn new(api: Api, model: impl Into<String>) -> Self {
+        Self {
+            api,
+            base_url: api.default_url().into(),
+            model: model.into(),
+            key_variable: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            timeout: Duration::from_secs(300),
+            retry: RetryConfig::default(),
+        }
+    }
+}
+
+/// How a server wants to be asked: everything at first, less with every complaint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dialect {
+    /// How the form of the answer is asked for.
+    pub format: Format,
+    /// It takes a temperature.
+    pub temperature: bool,
+    /// It takes a seed.
+    pub seed: bool,
+    /// It wants `max_completion_tokens` for `max_tokens`.
+    pub new_limit: bool,
+}
+
+/// How the form of the answer is asked for, best first. The prompt says it in words too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// As a JSON schema that the server enforces.
+    Schema,
+    /// As some JSON object.
+    Object,
+    /// In words only.
+    Plain,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self { format: Format::Schema, temperature: true, seed: true, new_limit: false }
+    }
+}
+
+impl Dialect {
+    /// What to try after this complaint; `None` if it is about something else.
+    fn after(self, complaint: &str) -> Option<Self> {
+        let complaint = complaint.to_lowercase();
+        let about = |words: &[&str]| words.iter().any(|word| complaint.contains(word));
+        let of_format =
+            ["response_format", "json_schema", "json_object", "schema", "grammar", "tool_choice"];
+        if self.temperature && about(&["temperature"]) {
+            return Some(Self { temperature: false, ..self });
+        }
+        if !self.new_limit && about(&["max_completion_tokens"]) {
+            return Some(Self { new_limit: true, ..self });
+        }
+        if about(&of_format) || (about(&["tool"]) && self.format == Format::Schema) {
+            let format = match self.format {
+                Format::Schema => Format::Object,
+                Format::Object => Format::Plain,
+                Format::Plain => return None,
+            };
+            return Some(Self { format, ..self });
+        }
+        (self.seed && about(&["seed"])).then_some(Self { seed: false, ..self })
+    }
+}
+
+/// A language model behind HTTP.
+pub struct HttpChat<'a> {
+    config: ChatConfig,
+    wire: Wire,
+    limits: Limits,
+    dialect: Mutex<Dialect>,
+    on_learn: Option<Box<OnLearn<'a>>>,
+    /// The circuit breaker: after a refusal nothing is sent any more.
+    refused: OnceLock<ChatError>,
+    /// Numbers requests, so that each draws its own waits.
+    requests: AtomicU64,
+    cancel: Arc<AtomicBool>,
+}
+
+type OnLearn<'a> = dyn Fn(Dialect) + Send + Sync + 'a;
+
+impl<'a> HttpChat<'a> {
+    /// Prepares to ask; nothing is sent yet. Waits end when `cancel` is set.
+    pub fn new(config: ChatConfig, cancel: Arc<AtomicBool>) -> Result<Self, ChatError> {
+        Ok(Self {
+            wire: Wire::new(&config)?,
+            limits: Limits::new(config.requests_per_minute, config.tokens_per_minute),
+            dialect: Mutex::default(),
+            on_learn: None,
+            refused: OnceLock::new(),
+            requests: AtomicU64::new(0),
+            cancel,
+            config,
+        })
+    }
+
+    /// Starts from what was learned before, and tells what is learned now.
+    #[must_use]
+    pub fn remembering(
+        mut self,
+        before: Dialect,
+        on_learn: impl Fn(Dialect) + Send + Sync + 'a,
+    ) -> Self {
+        self.dialect = Mutex::new(before);
+        self.on_learn = Some(Box::new(on_learn));
+        self
+    }
+
+    /// How the server is asked by now.
+    pub fn dialect(&self) -> Dialect {
+        *self.dialect.lock().expect("nothing panics while holding it")
+    }
+
+    fn learn(&self, learned: Dialect) {
+        let before = std::mem::replace(
+            &mut *self.dialect.lock().expect("nothing panics while holding it"),
+            learned,
+        );
+        if let Some(listener) = self.on_learn.as_ref().filter(|_| before != learned) {
+            listener(learned);
+        }
+    }
+
+    /// One request, with retries.
+    fn request(&self, prompt: &Prompt, dialect: Dialect) -> Result<Reply, ChatError> {
+        let body = self.config.api.body(&self.config.model, prompt, dialect);
+        let body = serde_json::to_vec(&body).expect("plain data");
+        let stream = self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut trouble = Trouble::Failed;
+        let done = attempts_until(&self.config.retry, stream, &self.cancel, || {
+            let taken = self.limits.wait(prompt, &self.cancel).ok_or_else(|| {
+                trouble = Trouble::Cancelled;
+                Failure::Final("interrupted".into())
+            })?;
+            let attempt = self.wire.post(self.config.api.path(), &body).and_then(|bytes| {
+                let read = self.config.api.read(&bytes, prompt);
+                read.map_err(|message| (Trouble::Failed, passing(message)))
+            });
+            if let Ok(reply) = &attempt {
+                self.limits.settle(taken, &reply.usage);
+            }
+            attempt.map_err(|(kind, failure)| {
+                trouble = kind;
+                failure
+            })
+        });
+        done.map(|(reply, _)| reply)
+            .map_err(|message| self.wire.error(trouble, message, &self.cancel))
+    }
+}
+
+impl Chat for HttpChat<'_> {
+    fn id(&self) -> &str {
+        &self.config.model
+    }
+
+    fn complete(&self, prompt: &Prompt) -> Result<Reply, ChatError> {
+        let mut dialect = self.dialect();
+        loop {
+            if let Some(refused) = self.refused.get() {
+                return Err(refused.clone());
+            }
+            // Each turn takes something away from the dialect, so there are few.
+            match self.request(prompt, dialect) {
+                Err(ChatError::Rejected { message }) => match dialect.after(&message) {
+                    Some(less) => dialect = less,
+                    None => return Err(ChatError::Rejected { message }),
+                },
+                Err(error @ ChatError::Refused { .. }) => {
+                    return Err(self.refused.get_or_init(|| error).clone());
+                }
+                Err(error) => return Err(error),
+                Ok(reply) => {
+                    self.learn(dialect);
+                    return Ok(reply);
+                }
+            }
+        }
+    }
+}
+
+/// What kind of failure a failed request is.
+#[derive(Debug, Clone, Copy)]
+enum Trouble {
+    Refused,
+    Rejected,
+    Limited(Option<Duration>),
+    Failed,
+    Cancelled,
+}
+
+fn passing(message: String) -> Failure {
+    Failure::Passing { message, wait: None }
+}
+
+/// Requests to one server, with its key.
+struct Wire {
+    api: Api,
+    base_url: String,
+    agent: ureq::Agent,
+    key_variable: Option<String>,
+    key: Option<Secret>,
+}
+
+impl Wire {
+    fn new(config: &ChatConfig) -> Result<Self, ChatError> {
+        let refused = |message: String| ChatError::Refused {
+            message: format!("{}: {message}", config.model),
+        };
+        wire::place(&config.base_url).map_err(refused)?;
+        let key = config.key_variable.as_deref().map(Secret::from_variable);
+        Ok(Self {
+            api: config.api,
+            base_url: config.base_url.trim_end_matches('/').to_owned(),
+            agent: wire::agent(Some(config.timeout)),
+            key_variable: config.key_variable.clone(),
+            key: key.transpose().map_err(refused)?,
+        })
+    }
+
+    fn error(&self, trouble: Trouble, message: String, cancel: &AtomicBool) -> ChatError {
+        let message = match &self.key {
+            Some(key) => key.hide(message),
+            None => message,
+        };
+        match trouble {
+            _ if cancel.load(Ordering::Relaxed) => ChatError::Cancelled,
+            Trouble::Refused => ChatError::Refused { message },
+            Trouble::Rejected => ChatError::Rejected { message },
+            Trouble::Limited(after) => ChatError::Limited { message, after },
+            Trouble::Failed => ChatError::Failed { message },
+            Trouble::Cancelled => ChatError::Cancelled,
+        }
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        let key = self.key.as_ref().map(Secret::expose);
+        match self.api {
+            Api::OpenAi => {
+                key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+            }
+            Api::Anthropic => {
+                let key = key.map(|key| ("x-api-key", key.to_owned()));
+                key.into_iter().chain([("anthropic-version", "2023-06-01".to_owned())]).collect()
+            }
+        }
+    }
+
+    fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, (Trouble, Failure)> {
+        self.post_as(path, "application/json", body)
+    }
+
+    fn post_as(
+        &self,
+        path: &str,
+        content: &str,
+        body: &[u8],
+    ) -> Result<Vec<u8>, (Trouble, Failure)> {
+        let address = format!("{}/{path}", self.base_url);
+        let mut request = self.agent.post(&address).header("content-type", content);
+        for (name, value) in self.headers() {
+            request = request.header(name, value);
+        }
+        self.outcome(&address, request.send(body))
+    }
+
+    fn get(&self, path: &str) -> Result<Vec<u8>, (Trouble, Failure)> {
+        let address = format!("{}/{path}", self.base_url);
+        let mut request = self.agent.get(&address);
+        for (name, value) in self.headers() {
+            request = request.header(name, value);
+        }
+        self.outcome(&address, request.call())
+    }
+
+    /// The bytes of a good answer, or what kind of trouble it is.
+    fn outcome(
+        &self,
+        address: &str,
+        sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Vec<u8>, (Trouble, Failure)> {
+        let mut reply = sent.map_err(|error| {
+            let message = format!("{address}: {error}");
+            match error {
+                ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::HostNotFound => {
+                    (Trouble::Refused, Failure::Final(message))
+                }
+                _ => (Trouble::Failed, passing(message)),
+            }
+        })?;
+        let status = reply.status().as_u16();
+        let wait = wire::retry_after(reply.headers());
+        let read = reply.body_mut().with_config().limit(MAX_REPLY).read_to_vec();
+        let bytes = read.map_err(|error| {
+            (Trouble::Failed, passing(format!("{address}: the answer broke off: {error}")))
+        })?;
+        if (200..300).contains(&status) {
+            return Ok(bytes);
+        }
+        let message = format!("{address} answered {status}: {}", wire::complaint(&bytes));
+        Err(match status {
+            401..=403 => {
+                let message = format!("{message}; {}", self.key_advice());
+                (Trouble::Refused, Failure::Final(message))
+            }
+            404 => {
+                let advice = "check the model's name and the address, which ends with /v1";
+                (Trouble::Refused, Failure::Final(format!("{message}; {advice}")))
+            }
+            429 => (Trouble::Limited(wait), Failure::Passing { message, wait }),
+            // 529: Anthropic's word for overloaded.
+            408 | 409 | 425 | 500.. => (Trouble::Failed, Failure::Passing { message, wait }),
+            _ => (Trouble::Rejected, Failure::Final(message)),
+        })
+    }
+
+    fn key_advice(&self) -> String {
+        match &self.key_variable {
+            Some(variable) => format!("check the key in {variable}, its credit and its rights"),
+            None => "the server wants a key; name the environment variable that holds it".into(),
+        }
+    }
+}
+
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wire").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+impl Api {
+    fn path(self) -> &'static str {
+        match self {
+            Self::OpenAi => "chat/completions",
+            Self::Anthropic => "messages",
+        }
+    }
+
+    fn body(self, model: &str, prompt: &Prompt, dialect: Dialect) -> Value {
+        match self {
+            Self::OpenAi => openai::body(model, prompt, dialect),
+            Self::Anthropic => anthropic::body(model, prompt, dialect),
+        }
+    }
+
+    fn read(self, bytes: &[u8], prompt: &Prompt) -> Result<Reply, String> {
+        let reply = match self {
+            Self::OpenAi => openai::read(bytes)?,
+            Self::Anthropic => anthropic::read(bytes)?,
+        };
+        Ok(limits::with_usage(reply, prompt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_takes_away_what_it_is_about() {
+        let all = Dialect::default();
+        let object = Dialect { format: Format::Object, ..all };
+        let plain = Dialect { format: Format::Plain, ..all };
+        let check = |dialect: Dialect, complaint, expected| {
+            assert_eq!(dialect.after(complaint), expected, "{complaint}");
+        };
+        check(all, "This response_format type is unavailable now", Some(object));
+        check(object, "'response_format.type' must be text", Some(plain));
+        check(plain, "response_format is not supported", None);
+        check(
+            all,
+            "Unsupported value: 'temperature' does not support 0.2",
+            Some(Dialect { temperature: false, ..all }),
+        );
+        check(
+            all,
+            "Use 'max_completion_tokens' instead of 'max_tokens'",
+            Some(Dialect { new_limit: true, ..all }),
+        );
+        check(all, "Unknown parameter: seed", Some(Dialect { seed: false, ..all }));
+        check(all, "maximum context length is 4096 tokens", None);
+    }
+}

@@ -1,0 +1,177 @@
+//! `/chat/completions`, as OpenAI defined it and nearly every server speaks it.
+
+use fingerpost::chat::{Finish, Prompt, Reply, Speaker, Usage};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Dialect, Format};
+
+/// The request. The shared part opens the first message: servers that cache prefixes find it by
+/// themselves, and chat templates that want turns to alternate are not upset.
+pub(super) fn body(model: &str, prompt: &Prompt, dialect: Dialect) -> Value {
+    let mut messages = vec![json!({"role": "system", "content": prompt.system})];
+    for (at, message) in prompt.messages.iter().enumerate() {
+        let role = match message.role {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        };
+        let content = match at {
+            0 if !prompt.shared.is_empty() => format!("{}\n\n{}", prompt.shared, message.text),
+            _ => message.text.clone(),
+        };
+        messages.push(json!({"role": role, "content": content}));
+    }
+    let mut body = json!({"model": model, "messages": messages});
+    let limit = if dialect.new_limit { "max_completion_tokens" } else { "max_tokens" };
+    body[limit] = json!(prompt.max_output_tokens);
+    if dialect.temperature {
+        body["temperature"] = json!(prompt.temperature);
+    }
+    if dialect.seed {
+        body["seed"] = json!(prompt.seed.wrapping_add(prompt.attempt.into()) & 0x7fff_ffff);
+    }
+    let format = match (&prompt.schema, dialect.format) {
+        (None, _) | (_, Format::Plain) => return body,
+        (Some(schema), Format::Schema) => json!({
+            "type": "json_schema",
+            "json_schema": {"name": schema.name, "strict": true, "schema": schema.schema},
+        }),
+        (Some(_), Format::Object) => json!({"type": "json_object"}),
+    };
+    body["response_format"] = format;
+    body
+}
+
+#[derive(Deserialize)]
+struct Completion {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Tokens>,
+    #[serde(default)]
+    model: String,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Said,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    /// Reasoning comes in another field, which is not read.
+    content: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<Details>,
+    /// DeepSeek's word for cached tokens.
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+/// The answer; the error says why there is none, and that it may be worth another try.
+pub(super) fn read(bytes: &[u8]) -> Result<Reply, String> {
+    let completion: Completion = serde_json::from_slice(bytes)
+        .map_err(|error| format!("the answer is not what was asked for: {error}"))?;
+    let Some(choice) = completion.choices.into_iter().next() else {
+        // Some gateways report failures of those behind them as a success.
+        let why = completion.error.map_or("nothing".into(), |error| error.to_string());
+        return Err(format!("the answer holds {why}"));
+    };
+    let finish = match (choice.finish_reason.as_deref(), &choice.message.refusal) {
+        (Some("content_filter"), _) | (_, Some(_)) => Finish::Withheld,
+        (Some("length"), _) => Finish::Length,
+        _ => Finish::Stop,
+    };
+    let usage = completion.usage.map_or(Usage::default(), |tokens| Usage {
+        input: tokens.prompt_tokens.unwrap_or(0),
+        cached: tokens
+            .prompt_tokens_details
+            .and_then(|details| details.cached_tokens)
+            .or(tokens.prompt_cache_hit_tokens)
+            .unwrap_or(0),
+        written: 0,
+        output: tokens.completion_tokens.unwrap_or(0),
+    });
+    let text = choice.message.content.unwrap_or_default();
+    Ok(Reply { text, usage, finish, model: completion.model })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::limits::tests::prompt;
+
+    #[test]
+    fn the_shared_part_opens_the_first_message() {
+        let body = body("m", &prompt(), Dialect::default());
+        let roles: Vec<&str> = body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["role"].as_str().unwrap())
+            .collect();
+        assert_eq!(roles, ["system", "user", "assistant", "user"]);
+        assert_eq!(body["messages"][1]["content"], "documents\n\nwhose page");
+        assert_eq!(body["response_format"]["json_schema"]["strict"], true);
+        assert_eq!(body["seed"], 44, "another attempt draws anew");
+    }
+
+    #[test]
+    fn a_poorer_dialect_says_less() {
+        let dialect = Dialect {
+            format: Format::Object,
+            temperature: false,
+            seed: false,
+            new_limit: true,
+        };
+        let poor = body("m", &prompt(), dialect);
+        assert_eq!(poor["response_format"], json!({"type": "json_object"}));
+        assert_eq!(poor["max_completion_tokens"], 100);
+        for absent in ["temperature", "seed", "max_tokens"] {
+            assert!(poor.get(absent).is_none(), "{absent}");
+        }
+        let plain = body("m", &prompt(), Dialect { format: Format::Plain, ..dialect });
+        assert!(plain.get("response_format").is_none());
+    }
+
+    #[test]
+    fn usage_is_read_in_every_dialect() {
+        let read = |usage: Value| {
+            let choice = json!({"message": {"content": "x"}, "finish_reason": "stop"});
+            let body = json!({"choices": [choice], "usage": usage, "model": "m-1"});
+            read(body.to_string().as_bytes()).unwrap().usage
+        };
+        let openai = json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}});
+        assert_eq!(read(openai), Usage { input: 9, cached: 4, written: 0, output: 2 });
+        let deepseek =
+            json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 8});
+        assert_eq!(read(deepseek), Usage { input: 9, cached: 8, written: 0, output: 2 });
+        assert_eq!(read(Value::Null), Usage::default());
+    }
+
+    #[test]
+    fn ends_are_told_apart() {
+        let read = |message: Value, finish: &str| {
+            let body = json!({"choices": [{"message": message, "finish_reason": finish}]});
+            let reply = read(body.to_string().as_bytes()).unwrap();
+            (reply.text, reply.finish)
+        };
+        assert_eq!(read(json!({"content": "x"}), "length"), ("x".into(), Finish::Length));
+        assert_eq!(read(json!({"content": null}), "stop"), (String::new(), Finish::Stop));
+        assert_eq!(read(json!({"content": null, "refusal": "no"}), "stop").1, Finish::Withheld);
+        assert_eq!(read(json!({"content": ""}), "content_filter").1, Finish::Withheld);
+        let reasoned = json!({"content": "{}", "reasoning_content": "because"});
+        assert_eq!(read(reasoned, "stop").0, "{}");
+    }
+}

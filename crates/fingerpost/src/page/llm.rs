@@ -1,0 +1,404 @@
+//! How does a language model write pages?
+//!
+//! For each skill of a neighborhood: ask, read, check; what is wrong goes back with the reason, a
+//! bounded number of times; then the skill keeps its document. A neighborhood is one piece of work:
+//! its calls follow each other, so that the server's cache is warm for all but the first, and a page
+//! is checked against those before it whatever else is going on. Neighborhoods run side by side.
+//!
+//! A skill that could not be asked for (money, keys, network, Ctrl-C) is neither written nor a
+//! fallback: it is pending, and the next run takes it up.
+
+pub mod rows;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::check::{Failure, check_exclusive};
+use super::prompt::{self, PromptConfig, Prompts, again};
+use super::reply::{self, Parsed, ReplyError};
+use super::write::judge;
+use super::{Language, Page};
+use crate::chat::{Chat, ChatError, Prompt, Reply};
+use crate::skill::{Skill, SkillId};
+
+/// Of an answer that could not be read, the part that is shown again.
+const SHOWN_AGAIN: usize = 4000;
+
+/// Calls in a row that fail in spite of the transport's patience; then the server is down.
+const MAX_FAILURES: usize = 3;
+
+/// What one call asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// The page of one skill; the neighborhood is a prefix that the server caches.
+    #[default]
+    Focal,
+    /// The pages of all members; fewer tokens, and less attention to each.
+    Neighborhood,
+}
+
+/// How a model is asked for pages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LlmConfig {
+    /// What one call asks for.
+    pub unit: Unit,
+    /// What a prompt holds.
+    pub prompt: PromptConfig,
+    /// How often a page is asked for in all.
+    pub attempts: u32,
+    /// Neighborhoods under way at a time.
+    pub concurrency: usize,
+}
+
+impl LlmConfig {
+    /// Everything but the documents that decides a page: part of its key. How often and how many at
+    /// a time does not.
+    pub fn identity(&self, model: &str) -> String {
+        let PromptConfig { language, context_tokens, page_tokens, temperature, seed } =
+            &self.prompt;
+        let unit = match self.unit {
+            Unit::Focal => "focal",
+            Unit::Neighborhood => "neighborhood",
+        };
+        let version = prompt::VERSION;
+        format!(
+            "llm {model}, prompt {version}, {unit}, {language}, {context_tokens}+{page_tokens} tokens, temperature {temperature}, seed {seed}"
+        )
+    }
+}
+
+/// A page before it is accepted.
+#[derive(Debug, Clone, Copy)]
+pub struct Draft<'a> {
+    /// The neighborhood, in the order of the ids.
+    pub members: &'a [&'a Skill],
+    /// Whose page it is, as a place among the members.
+    pub focal: usize,
+    /// The page.
+    pub page: &'a Page,
+    /// The pages of the members that were accepted before it.
+    pub accepted: &'a [Option<Page>],
+    /// The code of the language asked for, where one is known.
+    pub language: Option<&'a str>,
+}
+
+/// Judges a page; nothing to say means that it is accepted.
+pub type Check<'a> = dyn Fn(&Draft<'_>) -> Vec<Failure> + Sync + 'a;
+
+/// The rules and the audit that every page must pass, and a trigger that no neighbor has.
+pub fn check(draft: &Draft<'_>) -> Vec<Failure> {
+    let Draft { members, focal, page, accepted, language } = *draft;
+    let language = if language.is_some_and(|code| code.starts_with("zh")) {
+        Language::Chinese
+    } else {
+        Language::English
+    };
+    let mut failures = judge(page, members[focal], members, language);
+    let mut triggers: Vec<Option<&str>> =
+        accepted.iter().map(|page| page.as_ref().map(|page| page.trigger.as_str())).collect();
+    triggers[focal] = Some(&page.trigger);
+    let exclusive = check_exclusive(members, &triggers).into_iter();
+    failures.extend(exclusive.filter(|(at, _)| *at == focal).map(|(_, failure)| failure));
+    failures
+}
+
+/// Skills to be contrasted with each other, in the order of their ids.
+#[derive(Debug, Clone)]
+pub struct Neighborhood<'a> {
+    /// The skills.
+    pub members: Vec<&'a Skill>,
+    /// What is wanted of each.
+    pub wanted: Vec<Wanted>,
+}
+
+impl<'a> Neighborhood<'a> {
+    /// Pages of all members are wanted.
+    pub fn new(members: Vec<&'a Skill>) -> Self {
+        let wanted = vec![Wanted::Page; members.len()];
+        Self { members, wanted }
+    }
+}
+
+/// What is wanted of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A page.
+    Page,
+    /// A better page than this one, of which this is to be mended.
+    Better(Page, Vec<Failure>),
+    /// Nothing: it has its page, or is to have none.
+    Nothing(Option<Page>),
+}
+
+/// What became of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    /// Nothing was wanted.
+    Kept,
+    /// A page that passed the checks, and how often it was asked for.
+    Page(Page, u32),
+    /// The attempts are used up: these are the reasons against the last one.
+    Fallback(Vec<Failure>),
+    /// It was not asked for, or not answered.
+    Pending,
+}
+
+/// What became of all.
+#[derive(Debug)]
+pub struct Outcome {
+    /// For each neighborhood, for each member.
+    pub written: Vec<Vec<Written>>,
+    /// What the answers were like.
+    pub tally: Tally,
+    /// What ended the run before all was done.
+    pub stopped: Option<ChatError>,
+}
+
+/// What the answers were like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Answers read.
+    pub answers: usize,
+    /// Of these, blank ones.
+    pub blank: usize,
+    /// Cut off at the longest allowed.
+    pub truncated: usize,
+    /// Of another form, or none.
+    pub malformed: usize,
+    /// Read only after repair.
+    pub repaired: usize,
+    /// Read, but failing a check.
+    pub unchecked: usize,
+}
+
+/// Writes pages with a model.
+pub struct LlmWriter<'a> {
+    /// The model.
+    pub chat: &'a dyn Chat,
+    /// How it is asked.
+    pub config: &'a LlmConfig,
+    /// What a page must pass.
+    pub check: &'a Check<'a>,
+    /// Set by whoever wants an end.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Why there is no page.
+enum Missed {
+    /// There will be none.
+    Never(Vec<Failure>),
+    /// There may be one next time.
+    NotNow,
+}
+
+/// What the threads of one run share.
+#[derive(Default)]
+struct Run {
+    stopped: Mutex<Option<ChatError>>,
+    ended: AtomicBool,
+    failures: AtomicUsize,
+    tally: Mutex<Tally>,
+}
+
+impl Run {
+    /// The first reason counts.
+    fn end(&self, why: ChatError) {
+        self.ended.store(true, Ordering::Relaxed);
+        lock(&self.stopped).get_or_insert(why);
+    }
+
+    fn count(&self, add: impl FnOnce(&mut Tally)) {
+        add(&mut lock(&self.tally));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics while holding it")
+}
+
+impl LlmWriter<'_> {
+    /// Writes the pages of neighborhoods. The result depends on the answers alone, not on the number
+    /// of threads. `on_page` hears of every skill as it is done.
+    pub fn write(
+        &self,
+        neighborhoods: &[Neighborhood<'_>],
+        on_page: &(dyn Fn(&SkillId, &Written) + Sync),
+    ) -> Outcome {
+        let run = Run::default();
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(vec![Vec::new(); neighborhoods.len()]);
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(neighborhood) = neighborhoods.get(at) else { break };
+                let written = self.neighborhood(neighborhood, &run, on_page);
+                lock(&done)[at] = written;
+            }
+        };
+        let threads = self.config.concurrency.clamp(1, neighborhoods.len().max(1));
+        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        Outcome {
+            written: done.into_inner().expect("no thread panicked"),
+            tally: *lock(&run.tally),
+            stopped: run.stopped.into_inner().expect("no thread panicked"),
+        }
+    }
+
+    fn neighborhood(
+        &self,
+        neighborhood: &Neighborhood<'_>,
+        run: &Run,
+        on_page: &(dyn Fn(&SkillId, &Written) + Sync),
+    ) -> Vec<Written> {
+        let Neighborhood { members, wanted } = neighborhood;
+        let prompts = Prompts::new(members, &self.config.prompt);
+        let all = wanted.iter().all(|wanted| *wanted == Wanted::Page);
+        let together = match self.config.unit {
+            Unit::Neighborhood if members.len() > 1 && all => {
+                let read = |reply: &Reply| reply::pages(reply, members);
+                match self.answer(&prompts.all(), None, run, read, |_| Vec::new()) {
+                    Ok((pages, _)) => Some(pages),
+                    Err(Missed::NotNow) => return vec![Written::Pending; members.len()],
+                    // What is too much at once may do one by one.
+                    Err(Missed::Never(_)) => None,
+                }
+            }
+            _ => None,
+        };
+        let language = self.config.prompt.language.code(members);
+        let kept = |wanted: &Wanted| match wanted {
+            Wanted::Nothing(page) => page.clone(),
+            Wanted::Page | Wanted::Better(..) => None,
+        };
+        let mut accepted: Vec<Option<Page>> = wanted.iter().map(kept).collect();
+        let mut written = Vec::with_capacity(members.len());
+        for (focal, skill) in members.iter().enumerate() {
+            let judge = |page: &Page| {
+                (self.check)(&Draft { members, focal, page, accepted: &accepted, language })
+            };
+            let ask = |bad| self.answer(&prompts.focal(focal), bad, run, reply::page, judge);
+            let bad = |page: &Page, failures: &[Failure]| Some((json(page), messages(failures)));
+            let result = match (&wanted[focal], &together) {
+                (Wanted::Nothing(_), _) => {
+                    written.push(Written::Kept);
+                    continue;
+                }
+                (Wanted::Better(page, failures), _) => ask(bad(page, failures)),
+                (Wanted::Page, None) => ask(None),
+                (Wanted::Page, Some(pages)) => match judge(&pages[focal]) {
+                    failures if failures.is_empty() => Ok((pages[focal].clone(), 1)),
+                    failures => ask(bad(&pages[focal], &failures)),
+                },
+            };
+            let became = match result {
+                Ok((page, attempts)) => {
+                    accepted[focal] = Some(page.clone());
+                    Written::Page(page, attempts)
+                }
+                Err(Missed::Never(reasons)) => Written::Fallback(reasons),
+                Err(Missed::NotNow) => Written::Pending,
+            };
+            on_page(&skill.id, &became);
+            written.push(became);
+        }
+        written
+    }
+
+    /// Asks until an answer can be read and passes `judge`, or the attempts are used up. `bad` is an
+    /// earlier answer and what was wrong with it.
+    fn answer<T: Serialize>(
+        &self,
+        first: &Prompt,
+        bad: Option<(String, Vec<String>)>,
+        run: &Run,
+        read: impl Fn(&Reply) -> Result<Parsed<T>, ReplyError>,
+        judge: impl Fn(&T) -> Vec<Failure>,
+    ) -> Result<(T, u32), Missed> {
+        let mut prompt = match bad {
+            Some((answer, reasons)) => again(first, &answer, &reasons),
+            None => first.clone(),
+        };
+        let mut reasons = Vec::new();
+        for attempt in 0..self.config.attempts.max(1) {
+            prompt.attempt = attempt;
+            let reply = self.ask(&prompt, run)?;
+            let room = prompt.max_output_tokens;
+            match read(&reply) {
+                Ok(Parsed { value, repaired }) => {
+                    run.count(|tally| tally.repaired += usize::from(repaired));
+                    reasons = judge(&value);
+                    if reasons.is_empty() {
+                        return Ok((value, attempt + 1));
+                    }
+                    run.count(|tally| tally.unchecked += 1);
+                    prompt = again(first, &json(&value), &messages(&reasons));
+                    prompt.max_output_tokens = room;
+                }
+                Err(error) => {
+                    run.count(|tally| tally.misread(&error));
+                    if error == ReplyError::Truncated {
+                        prompt.max_output_tokens = room.saturating_mul(2);
+                    } else if error.is_instructive() {
+                        let shown: String = reply.text.chars().take(SHOWN_AGAIN).collect();
+                        prompt = again(first, &shown, &[error.to_string()]);
+                        prompt.max_output_tokens = room;
+                    }
+                    reasons = vec![Failure::new("reply", error.to_string())];
+                }
+            }
+        }
+        Err(Missed::Never(reasons))
+    }
+
+    /// One call, unless the run has ended; what ends it is remembered.
+    fn ask(&self, prompt: &Prompt, run: &Run) -> Result<Reply, Missed> {
+        if self.cancel.load(Ordering::Relaxed) {
+            run.end(ChatError::Cancelled);
+        }
+        if run.ended.load(Ordering::Relaxed) {
+            return Err(Missed::NotNow);
+        }
+        match self.chat.complete(prompt) {
+            Ok(reply) => {
+                run.failures.store(0, Ordering::Relaxed);
+                run.count(|tally| tally.answers += 1);
+                Ok(reply)
+            }
+            Err(ChatError::Rejected { message }) => {
+                Err(Missed::Never(vec![Failure::new("rejected", message)]))
+            }
+            Err(ChatError::Deferred) => Err(Missed::NotNow),
+            Err(error) => {
+                let failures = run.failures.fetch_add(1, Ordering::Relaxed) + 1;
+                if error.ends_run() || failures >= MAX_FAILURES {
+                    run.end(error);
+                }
+                Err(Missed::NotNow)
+            }
+        }
+    }
+}
+
+impl Tally {
+    fn misread(&mut self, error: &ReplyError) {
+        match error {
+            ReplyError::Blank | ReplyError::Withheld => self.blank += 1,
+            ReplyError::Truncated => self.truncated += 1,
+            _ => self.malformed += 1,
+        }
+    }
+}
+
+fn messages(failures: &[Failure]) -> Vec<String> {
+    failures.iter().map(|failure| failure.message.clone()).collect()
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data")
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

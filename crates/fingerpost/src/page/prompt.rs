@@ -1,0 +1,302 @@
+//! What is a model told when it writes pages?
+//!
+//! The words are in `prompts/*.md`. A prompt reads: the rules, which never change; the documents of
+//! the neighborhood in the order of their ids, which are the same bytes for every member, so that a
+//! server that caches prefixes reads them once; and last, whose page is wanted. Documents are data:
+//! each stands between marks with a word that it cannot contain.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::shorten::{CUT, share, shorten};
+use crate::chat::{Message, Prompt, Schema, Speaker, estimate_tokens};
+use crate::skill::Skill;
+
+/// Changes whenever the words or the forms do: pages of another version are other pages.
+pub const VERSION: u32 = 1;
+
+/// Room of a description that is longer than any description should be.
+const LONGEST_DESCRIPTION: usize = 600;
+
+/// The language pages are written in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LanguageChoice {
+    /// That of the neighborhood's documents.
+    #[default]
+    Auto,
+    /// This one, as a code such as `en` or by its name.
+    Named(String),
+}
+
+impl FromStr for LanguageChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+        match name {
+            "auto" => Ok(Self::Auto),
+            _ if !name.is_empty() && name.chars().all(is_name) => Ok(Self::Named(name.into())),
+            _ => Err(format!("'{name}' is no language: use auto, or a code such as en or zh")),
+        }
+    }
+}
+
+impl fmt::Display for LanguageChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Named(name) => name,
+        })
+    }
+}
+
+/// A script is enough to tell Chinese from the rest; a Chinese character says as much as three
+/// letters, and Chinese documents are full of English names.
+const LETTERS_A_CHARACTER: usize = 3;
+
+impl LanguageChoice {
+    /// The code of the language for these skills: that of the choice, or `zh` where Chinese
+    /// prevails. `None` where the script does not tell: then the documents' own language is meant.
+    pub fn code(&self, members: &[&Skill]) -> Option<&str> {
+        if let Self::Named(name) = self {
+            return Some(name);
+        }
+        let (mut chinese, mut others) = (0, 0);
+        for skill in members {
+            let text = [&skill.name, &skill.description, &skill.content];
+            for c in text.iter().flat_map(|text| text.chars()).filter(|c| c.is_alphabetic()) {
+                match c {
+                    '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' => {
+                        chinese += LETTERS_A_CHARACTER;
+                    }
+                    // Kana: the Chinese characters around it are Japanese.
+                    '\u{3040}'..='\u{30ff}' => others += 2 * LETTERS_A_CHARACTER,
+                    _ => others += 1,
+                }
+            }
+        }
+        (chinese > others).then_some("zh")
+    }
+
+    fn words(&self, members: &[&Skill]) -> String {
+        match self.code(members) {
+            None => "the language of most of these documents".into(),
+            Some("en") => "English".into(),
+            Some("zh") => "Chinese (简体中文)".into(),
+            Some("ja") => "Japanese".into(),
+            Some("de") => "German".into(),
+            Some("fr") => "French".into(),
+            Some("es") => "Spanish".into(),
+            Some(other) => format!("the language '{other}'"),
+        }
+    }
+}
+
+/// How much a prompt may hold and how it is to be answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptConfig {
+    /// The pages' language.
+    pub language: LanguageChoice,
+    /// Tokens that the documents of a neighborhood may take.
+    pub context_tokens: usize,
+    /// Tokens that one page may take, reasoning included.
+    pub page_tokens: u32,
+    /// How freely to draw.
+    pub temperature: f64,
+    /// What to draw from.
+    pub seed: u64,
+}
+
+/// The prompts of one neighborhood.
+pub struct Prompts<'a> {
+    members: &'a [&'a Skill],
+    config: &'a PromptConfig,
+    shared: String,
+}
+
+impl<'a> Prompts<'a> {
+    /// For members in the order of their ids; a single one has no neighbors.
+    pub fn new(members: &'a [&'a Skill], config: &'a PromptConfig) -> Self {
+        let fixed = |skill: &Skill| {
+            estimate_tokens(skill.id.as_str())
+                + estimate_tokens(&skill.name)
+                + estimate_tokens(&skill.description).min(LONGEST_DESCRIPTION)
+        };
+        let wanted: Vec<usize> =
+            members.iter().map(|skill| fixed(skill) + estimate_tokens(&skill.content)).collect();
+        let rooms = share(&wanted, config.context_tokens);
+        let documents: Vec<Value> = members
+            .iter()
+            .zip(rooms)
+            .map(|(skill, room)| {
+                let content = shorten(skill.content.trim(), room.saturating_sub(fixed(skill)));
+                context! {
+                    id => quoted(skill.id.as_str()),
+                    name => one_line(&skill.name),
+                    description => one_line(&shorten(&skill.description, LONGEST_DESCRIPTION)),
+                    content => content,
+                }
+            })
+            .collect();
+        let template = if members.len() > 1 { "neighborhood" } else { "singleton-shared" };
+        let shared = render(
+            template,
+            context! {
+                members => documents,
+                nonce => nonce(members),
+                cut => CUT,
+                language => config.language.words(members),
+            },
+        );
+        Self { members, config, shared }
+    }
+
+    /// Asks for the page of one member.
+    pub fn focal(&self, focal: usize) -> Prompt {
+        let id = quoted(self.members[focal].id.as_str());
+        let tail = if self.members.len() > 1 {
+            let others = self.members.iter().enumerate().filter(|&(at, _)| at != focal);
+            let neighbors: Vec<String> =
+                others.map(|(_, skill)| quoted(skill.id.as_str())).collect();
+            render("focal", context! { id, neighbors })
+        } else {
+            render("singleton", context! { id })
+        };
+        self.prompt(tail, page_schema(self.members), 1)
+    }
+
+    /// Asks for the pages of all members at once.
+    pub fn all(&self) -> Prompt {
+        let ids: Vec<String> = self.members.iter().map(|skill| quoted(skill.id.as_str())).collect();
+        let tail = render("all", context! { ids });
+        self.prompt(tail, pages_schema(self.members), self.members.len() as u32)
+    }
+
+    fn prompt(&self, tail: String, schema: Schema, pages: u32) -> Prompt {
+        let PromptConfig { page_tokens, temperature, seed, .. } = *self.config;
+        Prompt {
+            system: SYSTEM.to_owned(),
+            shared: self.shared.clone(),
+            messages: vec![Message { role: Speaker::User, text: tail }],
+            schema: Some(schema),
+            max_output_tokens: page_tokens.saturating_mul(pages),
+            temperature,
+            seed,
+            attempt: 0,
+        }
+    }
+}
+
+/// Shows an answer again, with what is wrong about it. Only the last answer is shown: earlier ones
+/// would teach their own faults.
+pub fn again(first: &Prompt, answer: &str, reasons: &[String]) -> Prompt {
+    let mut prompt = first.clone();
+    prompt.messages.truncate(1);
+    prompt.messages.push(Message { role: Speaker::Assistant, text: answer.to_owned() });
+    let text = render("again", context! { reasons });
+    prompt.messages.push(Message { role: Speaker::User, text });
+    prompt
+}
+
+/// The form of one page. Of a neighborhood it is the same whichever member is asked for, because
+/// servers put the form before the prompt, where a difference would spoil their cache; that a page
+/// does not refer to itself is for the checks.
+fn page_schema(members: &[&Skill]) -> Schema {
+    Schema { name: "page".into(), schema: object(page_fields(members)) }
+}
+
+fn pages_schema(members: &[&Skill]) -> Schema {
+    let mut fields = vec![("skill", id_schema(members))];
+    fields.extend(page_fields(members));
+    let pages = json!({ "type": "array", "items": object(fields) });
+    Schema { name: "pages".into(), schema: object(vec![("pages", pages)]) }
+}
+
+fn page_fields(members: &[&Skill]) -> Vec<(&'static str, serde_json::Value)> {
+    let text = || json!({ "type": "string" });
+    let skill = if members.len() > 1 { id_schema(members) } else { json!({ "type": "null" }) };
+    let case = object(vec![("request", text()), ("skill", skill)]);
+    let boundary = json!({ "type": "array", "items": case });
+    vec![("trigger", text()), ("boundary", boundary), ("body", text())]
+}
+
+fn id_schema(members: &[&Skill]) -> serde_json::Value {
+    let ids: Vec<&str> = members.iter().map(|skill| skill.id.as_str()).collect();
+    json!({ "type": "string", "enum": ids })
+}
+
+/// Strict servers want every field required and no other allowed.
+fn object(fields: Vec<(&str, serde_json::Value)>) -> serde_json::Value {
+    let required: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let properties: serde_json::Map<_, _> =
+        fields.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// A word that no member contains, and that is the same whenever the members are.
+fn nonce(members: &[&Skill]) -> String {
+    let word = |round: u32| {
+        let mut hasher = blake3::Hasher::new();
+        members.iter().for_each(|skill| {
+            hasher.update(skill.digest().as_bytes());
+        });
+        hasher.update(&round.to_le_bytes());
+        hasher.finalize().to_hex()[..16].to_owned()
+    };
+    let is_free = |word: &String| {
+        members.iter().all(|skill| {
+            let texts = [skill.id.as_str(), &skill.name, &skill.description, &skill.content];
+            texts.iter().all(|text| !text.contains(word.as_str()))
+        })
+    };
+    (0..).map(word).find(is_free).expect("documents are finite")
+}
+
+/// An id as a JSON string: ids are strangers' text, and the answer must repeat them exactly.
+fn quoted(id: &str) -> String {
+    serde_json::to_string(id).expect("a string")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const SYSTEM: &str = include_str!("prompts/system.md");
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates.set_auto_escape_callback(|_| AutoEscape::None);
+    templates.set_trim_blocks(true);
+    templates.set_lstrip_blocks(true);
+    for (name, text) in [
+        ("neighborhood", include_str!("prompts/neighborhood.md")),
+        ("focal", include_str!("prompts/focal.md")),
+        ("all", include_str!("prompts/all.md")),
+        ("singleton-shared", include_str!("prompts/singleton-shared.md")),
+        ("singleton", include_str!("prompts/singleton.md")),
+        ("again", include_str!("prompts/again.md")),
+    ] {
+        templates.add_template(name, text).expect("our templates parse");
+    }
+    templates
+});
+
+fn render(name: &str, values: Value) -> String {
+    let template = TEMPLATES.get_template(name).expect("a template of ours");
+    template.render(values).expect("our templates render")
+}
+
+#[cfg(test)]
+mod tests;
