@@ -9,12 +9,15 @@ use fingerpost::diagnostic::Warned;
 use fingerpost::embedding::FitConfig;
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
+use fingerpost::page::llm::rows;
 use fingerpost::page::local::LocalConfig;
+use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::page::write::{Again, PageRow, Writer};
 use fingerpost::page::{Language, Status};
 use serde::Serialize;
 
-use crate::args::{Compile, Global, Lang, LibraryArgs, NeighborhoodArgs, WriterName};
+use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs, WriterName};
+use crate::llm::{self, Done, Summary};
 use crate::output::{self, CAUTION, Exit, FAINT, STRONG, UsageError, plural};
 use crate::source;
 
@@ -31,9 +34,11 @@ struct Answer<'a> {
     fallback: usize,
     flagged: usize,
     pinned: usize,
-    calls: usize,
-    cost_usd: f64,
+    calls: u64,
+    cost_usd: Option<f64>,
     writer: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    llm: Option<&'a Summary>,
     #[serde(flatten)]
     report: Option<&'a CompileReport>,
     seconds: f64,
@@ -47,11 +52,24 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let atlas = source::atlas(&library, global);
     let settings = Settings::Given {
         neighborhood: config(&args.neighborhood, global)?,
-        writer: writer(args),
+        writer: writer(args)?,
         rebuild: args.rebuild,
-        again: if args.fix_flagged { Again::Flagged } else { Again::Nothing },
+        // A model mends its own pages, below.
+        again: if args.fix_flagged && args.writer == WriterName::Local {
+            Again::Flagged
+        } else {
+            Again::Nothing
+        },
     };
-    let (compiled, report) = ensure(&atlas, &roots, source::options(&library), &settings, global)?;
+    let options = source::options(&library);
+    let (mut compiled, report) = ensure(&atlas, &roots, options, &settings, global)?;
+    let (summary, exit) = match args.writer {
+        WriterName::Local => (None, Exit::Done),
+        WriterName::Llm => match by_model(args, &atlas, &roots, options, &mut compiled, global)? {
+            None => return Ok(Exit::Done),
+            Some((summary, exit)) => (Some(summary), exit),
+        },
+    };
     let seconds = start.elapsed().as_secs_f64();
     let counts = Counts::of(&compiled.pages);
     if global.json {
@@ -66,9 +84,10 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
             fallback: counts.fallback,
             flagged: counts.flagged,
             pinned: counts.pinned,
-            calls: 0,
-            cost_usd: 0.0,
+            calls: summary.as_ref().map_or(0, |summary| summary.calls),
+            cost_usd: summary.as_ref().map_or(Some(0.0), |summary| summary.cost_usd),
             writer: &compiled.writer,
+            llm: summary.as_ref(),
             report: report.as_ref(),
             seconds,
         };
@@ -76,7 +95,46 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     } else {
         print(&compiled, &counts, report.as_ref(), &atlas)?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// Has a model write what is not its own yet; the pages there are stay until it has. `None` if only
+/// a plan was asked for.
+fn by_model(
+    args: &Compile,
+    atlas: &Atlas,
+    roots: &[Root],
+    options: LoadOptions,
+    compiled: &mut Compiled,
+    global: &Global,
+) -> anyhow::Result<Option<(Summary, Exit)>> {
+    let identity = args.llm.identity(&args.lang, global)?;
+    let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
+    let is_done = |row: &PageRow| row.status == Status::Pinned || row.writer == identity;
+    compiled.writer.clone_from(&identity);
+    if again == Again::Nothing && compiled.pages.iter().all(is_done) && !args.llm.only_tells() {
+        output::say(global, "every page is written by this model; no call was made");
+        return Ok(Some((Summary::default(), Exit::Done)));
+    }
+    let _lock = atlas.lock()?;
+    let library = Library::load(roots, options)?.value;
+    let least = compiled.config.min_contrast;
+    let work = rows::wanted(
+        &library,
+        &compiled.neighborhoods,
+        least,
+        &compiled.pages,
+        &identity,
+        again,
+    );
+    let (outcome, summary, exit) = match llm::write(&args.llm, &args.lang, atlas, &work, global)? {
+        Done::Told => return Ok(None),
+        Done::Written { outcome, summary, exit } => (outcome, summary, exit),
+    };
+    let rows = rows::rows(&work, &outcome, &identity, &compiled.pages);
+    atlas.keep_pages(&rows)?;
+    compiled.pages = atlas.pages()?;
+    Ok(Some((summary, exit)))
 }
 
 /// What is to be compiled how.
@@ -107,14 +165,23 @@ impl Counts {
     }
 }
 
-fn writer(args: &Compile) -> Writer {
-    let language = args.lang.map(|lang| match lang {
-        Lang::En => Language::English,
-        Lang::Zh => Language::Chinese,
-    });
-    match args.writer {
-        WriterName::Local => Writer::Local(LocalConfig { language }),
-    }
+/// Who writes without a model: also what a model has not written yet.
+fn writer(args: &Compile) -> anyhow::Result<Writer> {
+    let code = match &args.lang {
+        LanguageChoice::Auto => None,
+        LanguageChoice::Named(code) => Some(code.as_str()),
+    };
+    let language = match (code, args.writer) {
+        (None, _) => None,
+        (Some("en"), _) => Some(Language::English),
+        (Some("zh"), _) => Some(Language::Chinese),
+        (Some(_), WriterName::Llm) => None,
+        (Some(code), WriterName::Local) => {
+            let message = format!("the local writer knows en and zh, not '{code}'; use auto");
+            return Err(UsageError::new(message).into());
+        }
+    };
+    Ok(Writer::Local(LocalConfig { language }))
 }
 
 /// The compiled library; compiled now, if it is not there or not current.

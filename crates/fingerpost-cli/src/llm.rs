@@ -17,9 +17,10 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded, Spent};
 use fingerpost::chat::{Chat, ChatError, Price, Prompt, Replay};
-use fingerpost::page::llm::{Check, LlmConfig, LlmWriter, Outcome, Unit, Written};
+use fingerpost::page::llm::{
+    LlmConfig, LlmWriter, Neighborhood, Outcome, Tally, Unit, Wanted, Written, check,
+};
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
-use fingerpost::skill::Skill;
 use fingerpost_models::{Api, ChatConfig, Dialect, HttpChat, Prices, RetryConfig};
 use serde::Serialize;
 
@@ -48,9 +49,6 @@ pub(crate) struct LlmArgs {
     /// What one call asks for: the page of one skill, or those of its whole neighborhood.
     #[arg(long, default_value = "focal")]
     pub(crate) unit: UnitName,
-    /// The pages' language: auto follows the documents.
-    #[arg(long, value_name = "LANG", default_value_t)]
-    pub(crate) lang: LanguageChoice,
     /// Neighborhoods under way at a time.
     #[arg(long, value_name = "N", default_value = "4")]
     pub(crate) concurrency: NonZeroU32,
@@ -147,7 +145,7 @@ pub(crate) struct Summary {
     /// `None` if the model has no price.
     pub(crate) cost_usd: Option<f64>,
     /// What the answers were like.
-    pub(crate) answers: fingerpost::page::llm::Tally,
+    pub(crate) answers: Tally,
     /// Why it ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stopped: Option<String>,
@@ -170,21 +168,20 @@ struct Job<'a> {
     config: LlmConfig,
     price: Option<fingerpost_models::KnownPrice>,
     ledger: Ledger,
-    groups: &'a [Vec<&'a Skill>],
-    check: &'a Check<'a>,
+    work: &'a [Neighborhood<'a>],
     cancel: Arc<AtomicBool>,
 }
 
-/// Writes the pages of these neighborhoods, as the arguments say. The caller holds the lock of the
-/// atlas, so that nobody pays for the same pages beside us.
+/// Writes what is wanted of these neighborhoods, as the arguments say. The caller holds the lock of
+/// the atlas, so that nobody pays for the same pages beside us.
 pub(crate) fn write(
     args: &LlmArgs,
+    lang: &LanguageChoice,
     atlas: &Atlas,
-    groups: &[Vec<&Skill>],
-    check: &Check<'_>,
+    work: &[Neighborhood<'_>],
     global: &Global,
 ) -> anyhow::Result<Done> {
-    let job = Job::new(args, atlas, groups, check, global)?;
+    let job = Job::new(args, lang, atlas, work, global)?;
     if args.dry_run {
         plan::tell(&job)?;
         return Ok(Done::Told);
@@ -209,17 +206,50 @@ pub(crate) fn write(
     Ok(job.done(outcome, recorded.spent(), price))
 }
 
+impl LlmArgs {
+    fn model(&self) -> anyhow::Result<&str> {
+        let missing = || UsageError::new("name the model that writes with --model");
+        Ok(self.model.as_deref().ok_or_else(missing)?)
+    }
+
+    fn config(&self, lang: &LanguageChoice, global: &Global) -> LlmConfig {
+        LlmConfig {
+            unit: match self.unit {
+                UnitName::Focal => Unit::Focal,
+                UnitName::Neighborhood => Unit::Neighborhood,
+            },
+            prompt: PromptConfig {
+                language: lang.clone(),
+                context_tokens: self.context,
+                page_tokens: self.page_tokens,
+                temperature: self.temperature,
+                seed: global.seed,
+            },
+            attempts: self.attempts.get(),
+            concurrency: self.concurrency.get() as usize,
+        }
+    }
+
+    /// Is nothing to be written now?
+    pub(crate) fn only_tells(&self) -> bool {
+        self.dry_run || self.emit.is_some()
+    }
+
+    /// Everything but the documents that decides the pages.
+    pub(crate) fn identity(&self, lang: &LanguageChoice, global: &Global) -> anyhow::Result<String> {
+        Ok(self.config(lang, global).identity(self.model()?))
+    }
+}
+
 impl<'a> Job<'a> {
     fn new(
         args: &'a LlmArgs,
+        lang: &LanguageChoice,
         atlas: &Atlas,
-        groups: &'a [Vec<&'a Skill>],
-        check: &'a Check<'a>,
+        work: &'a [Neighborhood<'a>],
         global: &'a Global,
     ) -> anyhow::Result<Self> {
-        let Some(model) = args.model.clone() else {
-            return Err(UsageError::new("name the model that writes with --model").into());
-        };
+        let model = args.model()?.to_owned();
         if !(0.0..=2.0).contains(&args.temperature) {
             return Err(UsageError::new("--temperature lies between 0 and 2").into());
         }
@@ -248,24 +278,10 @@ impl<'a> Job<'a> {
             );
             return Err(UsageError::new(message).into());
         }
-        let config = LlmConfig {
-            unit: match args.unit {
-                UnitName::Focal => Unit::Focal,
-                UnitName::Neighborhood => Unit::Neighborhood,
-            },
-            prompt: PromptConfig {
-                language: args.lang.clone(),
-                context_tokens: args.context,
-                page_tokens: args.page_tokens,
-                temperature: args.temperature,
-                seed: global.seed,
-            },
-            attempts: args.attempts.get(),
-            concurrency: args.concurrency.get() as usize,
-        };
+        let config = args.config(lang, global);
         let ledger = atlas.ledger()?;
         let cancel = interrupted(global)?;
-        Ok(Self { args, global, model, chat, config, price, ledger, groups, check, cancel })
+        Ok(Self { args, global, model, chat, config, price, ledger, work, cancel })
     }
 
     /// The model, or a recording of it.
@@ -295,14 +311,19 @@ impl<'a> Job<'a> {
         concurrency: usize,
         spent: &(dyn Fn() -> Spent + Sync),
     ) -> Outcome {
-        let skills = self.groups.iter().map(Vec::len).sum();
-        let progress = Progress::new(self.global, skills, self.price.is_some());
+        let progress = Progress::new(self.global, self.pages(), self.price.is_some());
         let config = LlmConfig { concurrency, ..self.config.clone() };
         let writer =
-            LlmWriter { chat, config: &config, check: self.check, cancel: &self.cancel };
-        let outcome = writer.write(self.groups, &|_, written| progress.step(written, &spent()));
+            LlmWriter { chat, config: &config, check: &check, cancel: &self.cancel };
+        let outcome = writer.write(self.work, &|_, written| progress.step(written, &spent()));
         progress.finish();
         outcome
+    }
+
+    /// How many pages are wanted.
+    fn pages(&self) -> usize {
+        let wanted = self.work.iter().flat_map(|neighborhood| &neighborhood.wanted);
+        wanted.filter(|wanted| !matches!(wanted, Wanted::Nothing(_))).count()
     }
 
     /// What the ledger can answer, and what it cannot.
@@ -310,8 +331,8 @@ impl<'a> Job<'a> {
         let outbox = Outbox::new(&self.model, &self.ledger);
         let config = LlmConfig { concurrency: 1, ..self.config.clone() };
         let writer =
-            LlmWriter { chat: &outbox, config: &config, check: self.check, cancel: &self.cancel };
-        let outcome = writer.write(self.groups, &|_, _| ());
+            LlmWriter { chat: &outbox, config: &config, check: &check, cancel: &self.cancel };
+        let outcome = writer.write(self.work, &|_, _| ());
         let known = outbox.known();
         (outcome, outbox.into_waiting(), known)
     }

@@ -7,8 +7,8 @@
 //! state and at most a temporary file. One process writes at a time; any number read.
 
 mod catalog;
-mod pages;
 mod ledger;
+mod pages;
 mod recorded;
 mod sparse;
 mod vectors;

@@ -8,14 +8,14 @@
 pub mod audit;
 pub mod check;
 pub mod language;
+pub mod llm;
 pub mod local;
 pub mod name;
-pub mod round_trip;
-pub mod write;
-pub mod llm;
 pub mod prompt;
 pub mod reply;
+pub mod round_trip;
 pub mod shorten;
+pub mod write;
 
 use serde::{Deserialize, Serialize};
 

@@ -47,7 +47,7 @@ pub(super) fn tell(job: &Job<'_>) -> anyhow::Result<()> {
         model: &job.model,
         calls: waiting.len(),
         known,
-        pages: job.groups.iter().map(Vec::len).sum(),
+        pages: job.pages(),
         input_tokens: usage.input,
         cached_tokens: usage.cached,
         output_tokens: usage.output,

@@ -1,5 +1,7 @@
 //! Integration tests: one binary, one module a subject.
 
+mod chat;
+mod chat_server;
 mod data;
 mod http;
 mod parity;

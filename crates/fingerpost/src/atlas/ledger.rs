@@ -201,7 +201,6 @@ impl Ledger {
                      total(cost), sum(state = 'done' AND cost IS NULL)
                  FROM calls GROUP BY day, model ORDER BY day, model",
             )?;
-            let count = |row: &Row<'_>, at| Ok(row.get::<_, i64>(at)?.unsigned_abs());
             let spend = select.query_map([], |row| {
                 Ok(Spend {
                     day: row.get(0)?,
@@ -209,12 +208,7 @@ impl Ledger {
                     calls: count(row, 2)?,
                     failed: count(row, 3)?,
                     unfinished: count(row, 4)?,
-                    usage: Usage {
-                        input: count(row, 5)?,
-                        cached: count(row, 6)?,
-                        written: count(row, 7)?,
-                        output: count(row, 8)?,
-                    },
+                    usage: usage(row, 5)?,
                     cost_usd: row.get(9)?,
                     unpriced: count(row, 10)?,
                 })
@@ -327,9 +321,7 @@ const SELECT_REPLY: &str =
     "SELECT key, reply, input, cached, written, output, finish, answered_by FROM calls";
 
 fn recording(row: &Row<'_>) -> rusqlite::Result<Recording> {
-    let tokens = |at| Ok(row.get::<_, i64>(at)?.unsigned_abs());
-    let usage =
-        Usage { input: tokens(2)?, cached: tokens(3)?, written: tokens(4)?, output: tokens(5)? };
+    let usage = usage(row, 2)?;
     let finish = match row.get::<_, String>(6)?.as_str() {
         "length" => Finish::Length,
         "withheld" => Finish::Withheld,
@@ -339,6 +331,21 @@ fn recording(row: &Row<'_>) -> rusqlite::Result<Recording> {
         key: row.get(0)?,
         reply: Reply { text: row.get(1)?, usage, finish, model: row.get(7)? },
     })
+}
+
+/// Four columns from one on.
+fn usage(row: &Row<'_>, at: usize) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        input: count(row, at)?,
+        cached: count(row, at + 1)?,
+        written: count(row, at + 2)?,
+        output: count(row, at + 3)?,
+    })
+}
+
+/// SQLite knows no unsigned numbers; ours never go below zero.
+fn count(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(at)?.unsigned_abs())
 }
 
 fn finish_name(finish: Finish) -> &'static str {

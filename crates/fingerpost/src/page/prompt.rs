@@ -9,6 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -199,7 +200,7 @@ pub fn again(first: &Prompt, answer: &str, reasons: &[String]) -> Prompt {
     let mut prompt = first.clone();
     prompt.messages.truncate(1);
     prompt.messages.push(Message { role: Speaker::Assistant, text: answer.to_owned() });
-    let text = render("again", context! { reasons });
+    let text = render("again", context! { reasons => reasons.to_vec() });
     prompt.messages.push(Message { role: Speaker::User, text });
     prompt
 }
@@ -278,8 +279,9 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_trim_blocks(true);
-    templates.set_lstrip_blocks(true);
+    // Lines that hold a block leave no line behind.
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    templates.set_syntax(syntax.expect("a valid syntax"));
     for (name, text) in [
         ("neighborhood", include_str!("prompts/neighborhood.md")),
         ("focal", include_str!("prompts/focal.md")),

@@ -5,6 +5,8 @@
 //! it is repaired as a last resort, and that is counted. Everything else is an error that says what
 //! the model should do better.
 
+mod repair;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -166,13 +168,8 @@ fn object(reply: &Reply) -> Result<Parsed<Value>, ReplyError> {
     if let Some(Ok(value)) = objects.next() {
         return Ok(Parsed { value, repaired: false });
     }
-    let end = text.rfind('}').map_or(text.len(), |at| at + 1);
-    let repaired = jsonrepair::repair_to_string(&text[..end], &jsonrepair::Options::default());
-    let value = repaired.ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    match value {
-        Some(value @ Value::Object(_)) => Ok(Parsed { value, repaired: true }),
-        _ => Err(ReplyError::NoObject),
-    }
+    let value = repair::repaired(text).ok_or(ReplyError::NoObject)?;
+    Ok(Parsed { value, repaired: true })
 }
 
 /// Reasoning that a server leaves in the answer. If it never ends, there is no answer.

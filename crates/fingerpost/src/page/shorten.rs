@@ -101,7 +101,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     let mut first = true;
     let mut push = |start: usize, end: usize, is_heading: bool| {
-        let text = text[start..end].trim_end();
+        let text = text[start..end].trim_end().trim_start_matches(['\r', '\n']);
         if text.trim().is_empty() {
             return;
         }
