@@ -1,7 +1,8 @@
-//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `bench`.
+//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `bench`, `model`, `pages`.
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 
+mod model;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,18 @@ enum Chore {
     Tidy,
     /// Make the golden files again with the reference packages, and show what changed.
     Golden,
+    /// Fetch a real language model and its server, for the tests that use one.
+    Model {
+        /// smollm2-135m, qwen2.5-coder-0.5b or qwen2.5-coder-1.5b.
+        #[arg(default_value = "smollm2-135m")]
+        name: String,
+    },
+    /// Have a real model write the pages of the example library, and keep what it answered.
+    Pages {
+        /// As for `model`.
+        #[arg(default_value = "qwen2.5-coder-0.5b")]
+        name: String,
+    },
     /// Time us and our peers on the same work.
     Bench {
         #[command(subcommand)]
@@ -55,6 +68,8 @@ fn main() -> ExitCode {
         Chore::Ci => ci(),
         Chore::Tidy => tidy::run(&root()),
         Chore::Golden => golden(),
+        Chore::Model { name } => model::fetch(&name).map(|_| ()),
+        Chore::Pages { name } => model::pages(&name),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
         Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
     });

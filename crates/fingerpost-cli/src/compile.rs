@@ -119,14 +119,8 @@ fn by_model(
     let _lock = atlas.lock()?;
     let library = Library::load(roots, options)?.value;
     let least = compiled.config.min_contrast;
-    let work = rows::wanted(
-        &library,
-        &compiled.neighborhoods,
-        least,
-        &compiled.pages,
-        &identity,
-        again,
-    );
+    let work =
+        rows::wanted(&library, &compiled.neighborhoods, least, &compiled.pages, &identity, again);
     let (outcome, summary, exit) = match llm::write(&args.llm, &args.lang, atlas, &work, global)? {
         Done::Told => return Ok(None),
         Done::Written { outcome, summary, exit } => (outcome, summary, exit),

@@ -3,128 +3,31 @@
 //! Whatever way the answers come (a server, a batch service, a file, a recording), the same writer
 //! reads them, and every one is in the ledger before it does.
 
+mod args;
 mod elsewhere;
 mod plan;
 mod progress;
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
 use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded, Spent};
 use fingerpost::chat::{Chat, ChatError, Price, Prompt, Replay};
 use fingerpost::page::llm::{
-    LlmConfig, LlmWriter, Neighborhood, Outcome, Tally, Unit, Wanted, Written, check,
+    LlmConfig, LlmWriter, Neighborhood, Outcome, Tally, Wanted, Written, check,
 };
-use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
+use fingerpost::page::prompt::LanguageChoice;
 use fingerpost_models::{Api, ChatConfig, Dialect, HttpChat, Prices, RetryConfig};
 use serde::Serialize;
 
+pub(crate) use self::args::LlmArgs;
 use self::progress::Progress;
 use crate::args::Global;
 use crate::output::{self, Exit, UsageError, plural};
 use crate::source;
-
-/// How a model is asked for pages.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Writing with a model (--writer llm)")]
-pub(crate) struct LlmArgs {
-    /// The model's name, as its server knows it.
-    #[arg(long, value_name = "NAME", env = "FINGERPOST_MODEL")]
-    pub(crate) model: Option<String>,
-    /// The server's address up to and with /v1 [default: that of the API's owner].
-    #[arg(long, value_name = "URL", env = "FINGERPOST_BASE_URL")]
-    pub(crate) base_url: Option<String>,
-    /// The protocol: openai is spoken by most servers.
-    #[arg(long, default_value = "openai")]
-    pub(crate) api: ApiName,
-    /// The environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY at
-    /// their owners' addresses, none elsewhere].
-    #[arg(long, value_name = "VAR")]
-    pub(crate) key_env: Option<String>,
-    /// What one call asks for: the page of one skill, or those of its whole neighborhood.
-    #[arg(long, default_value = "focal")]
-    pub(crate) unit: UnitName,
-    /// Neighborhoods under way at a time.
-    #[arg(long, value_name = "N", default_value = "4")]
-    pub(crate) concurrency: NonZeroU32,
-    /// Most requests a minute.
-    #[arg(long, value_name = "N")]
-    pub(crate) rpm: Option<NonZeroU32>,
-    /// Most tokens a minute.
-    #[arg(long, value_name = "N")]
-    pub(crate) tpm: Option<NonZeroU32>,
-    /// Stop before more than this is spent.
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_cost: Option<f64>,
-    /// Stop after so many calls.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_calls: Option<u64>,
-    /// How often a page is asked for before its skill keeps its bare document.
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub(crate) attempts: NonZeroU32,
-    /// Tokens of a prompt that the documents of a neighborhood may take.
-    #[arg(long, value_name = "N", default_value_t = 16_000)]
-    pub(crate) context: usize,
-    /// Tokens of an answer, a page: more for models that think aloud.
-    #[arg(long, value_name = "N", default_value_t = 2000)]
-    pub(crate) page_tokens: u32,
-    /// How freely the model draws.
-    #[arg(long, value_name = "X", default_value_t = 0.2)]
-    pub(crate) temperature: f64,
-    /// How long to wait for an answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    pub(crate) timeout: u64,
-    /// How often a failing request is made in all.
-    #[arg(long, value_name = "N", default_value = "6")]
-    pub(crate) tries: NonZeroU32,
-    /// Say what would be asked and what it would cost, and ask nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Have the prompts answered by a batch service: slower, and often for half the price.
-    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["dry_run", "emit", "ingest", "replay"])]
-    pub(crate) batch: Option<ApiName>,
-    /// How often to look after a batch.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, hide = true)]
-    pub(crate) poll: f64,
-    /// Write the prompts to a file, in the form of OpenAI's batches, and ask nothing.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "ingest", "replay"])]
-    pub(crate) emit: Option<PathBuf>,
-    /// Take answers to such prompts from a file; may be given several times.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "replay"])]
-    pub(crate) ingest: Vec<PathBuf>,
-    /// Take all answers from a recording (`fingerpost ledger --export`).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay: Option<PathBuf>,
-    /// A table of prices that comes before the built-in one.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prices: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ApiName {
-    Openai,
-    Anthropic,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum UnitName {
-    Focal,
-    Neighborhood,
-}
-
-impl From<ApiName> for Api {
-    fn from(name: ApiName) -> Self {
-        match name {
-            ApiName::Openai => Api::OpenAi,
-            ApiName::Anthropic => Api::Anthropic,
-        }
-    }
-}
 
 /// What a run with a model did.
 #[derive(Debug, Default, Serialize)]
@@ -146,6 +49,9 @@ pub(crate) struct Summary {
     pub(crate) cost_usd: Option<f64>,
     /// What the answers were like.
     pub(crate) answers: Tally,
+    /// What became of answers from files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ingest: Option<elsewhere::Ingested>,
     /// Why it ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stopped: Option<String>,
@@ -199,46 +105,10 @@ pub(crate) fn write(
     let chat = job.chat()?;
     let price = job.price.map(|price| price.single);
     let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
-    let recorded =
-        Recorded::new(&*chat, &job.ledger, job.chat.base_url.clone(), price, budget);
+    let recorded = Recorded::new(&*chat, &job.ledger, job.chat.base_url.clone(), price, budget);
     let spent = || recorded.spent();
     let outcome = job.run(&recorded, job.config.concurrency, &spent);
     Ok(job.done(outcome, recorded.spent(), price))
-}
-
-impl LlmArgs {
-    fn model(&self) -> anyhow::Result<&str> {
-        let missing = || UsageError::new("name the model that writes with --model");
-        Ok(self.model.as_deref().ok_or_else(missing)?)
-    }
-
-    fn config(&self, lang: &LanguageChoice, global: &Global) -> LlmConfig {
-        LlmConfig {
-            unit: match self.unit {
-                UnitName::Focal => Unit::Focal,
-                UnitName::Neighborhood => Unit::Neighborhood,
-            },
-            prompt: PromptConfig {
-                language: lang.clone(),
-                context_tokens: self.context,
-                page_tokens: self.page_tokens,
-                temperature: self.temperature,
-                seed: global.seed,
-            },
-            attempts: self.attempts.get(),
-            concurrency: self.concurrency.get() as usize,
-        }
-    }
-
-    /// Is nothing to be written now?
-    pub(crate) fn only_tells(&self) -> bool {
-        self.dry_run || self.emit.is_some()
-    }
-
-    /// Everything but the documents that decides the pages.
-    pub(crate) fn identity(&self, lang: &LanguageChoice, global: &Global) -> anyhow::Result<String> {
-        Ok(self.config(lang, global).identity(self.model()?))
-    }
 }
 
 impl<'a> Job<'a> {
@@ -313,8 +183,7 @@ impl<'a> Job<'a> {
     ) -> Outcome {
         let progress = Progress::new(self.global, self.pages(), self.price.is_some());
         let config = LlmConfig { concurrency, ..self.config.clone() };
-        let writer =
-            LlmWriter { chat, config: &config, check: &check, cancel: &self.cancel };
+        let writer = LlmWriter { chat, config: &config, check: &check, cancel: &self.cancel };
         let outcome = writer.write(self.work, &|_, written| progress.step(written, &spent()));
         progress.finish();
         outcome
@@ -338,6 +207,12 @@ impl<'a> Job<'a> {
     }
 
     fn done(&self, outcome: Outcome, spent: Spent, price: Option<Price>) -> Done {
+        let (summary, exit) = self.summary(&outcome, spent, price);
+        summary.tell(self.global);
+        Done::Written { outcome, summary, exit }
+    }
+
+    fn summary(&self, outcome: &Outcome, spent: Spent, price: Option<Price>) -> (Summary, Exit) {
         let count = |kind: fn(&Written) -> bool| {
             outcome.written.iter().flatten().filter(|written| kind(written)).count()
         };
@@ -360,10 +235,10 @@ impl<'a> Job<'a> {
             output_tokens: spent.usage.output,
             cost_usd: price.map(|_| spent.cost),
             answers: outcome.tally,
+            ingest: None,
             stopped: outcome.stopped.as_ref().map(ToString::to_string),
         };
-        summary.tell(self.global);
-        Done::Written { outcome, summary, exit }
+        (summary, exit)
     }
 }
 
@@ -430,10 +305,8 @@ fn interrupted(global: &Global) -> anyhow::Result<Arc<AtomicBool>> {
         }
         if !quiet {
             let line = "finishing the calls under way; Ctrl-C again stops at once";
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("\n{line}\n").as_bytes(),
-            );
+            let _ =
+                std::io::Write::write_all(&mut std::io::stderr(), format!("\n{line}\n").as_bytes());
         }
     })
     .context("cannot listen for Ctrl-C")?;

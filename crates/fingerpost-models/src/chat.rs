@@ -7,10 +7,10 @@
 
 mod anthropic;
 pub mod batch;
+mod endpoint;
 mod limits;
 mod openai;
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -19,9 +19,9 @@ use fingerpost::chat::{Chat, ChatError, Prompt, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::endpoint::{Endpoint, Trouble, passing};
 use self::limits::Limits;
 use crate::retry::{Failure, RetryConfig, attempts_until};
-use crate::wire::{self, MAX_REPLY, Secret};
 
 /// Which protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Dialect {
 /// A language model behind HTTP.
 pub struct HttpChat<'a> {
     config: ChatConfig,
-    wire: Wire,
+    endpoint: Endpoint,
     limits: Limits,
     dialect: Mutex<Dialect>,
     on_learn: Option<Box<OnLearn<'a>>>,
@@ -163,7 +163,7 @@ impl<'a> HttpChat<'a> {
     /// Prepares to ask; nothing is sent yet. Waits end when `cancel` is set.
     pub fn new(config: ChatConfig, cancel: Arc<AtomicBool>) -> Result<Self, ChatError> {
         Ok(Self {
-            wire: Wire::new(&config)?,
+            endpoint: Endpoint::new(&config)?,
             limits: Limits::new(config.requests_per_minute, config.tokens_per_minute),
             dialect: Mutex::default(),
             on_learn: None,
@@ -212,7 +212,7 @@ impl<'a> HttpChat<'a> {
                 trouble = Trouble::Cancelled;
                 Failure::Final("interrupted".into())
             })?;
-            let attempt = self.wire.post(self.config.api.path(), &body).and_then(|bytes| {
+            let attempt = self.endpoint.post(self.config.api.path(), &body).and_then(|bytes| {
                 let read = self.config.api.read(&bytes, prompt);
                 read.map_err(|message| (Trouble::Failed, passing(message)))
             });
@@ -225,7 +225,7 @@ impl<'a> HttpChat<'a> {
             })
         });
         done.map(|(reply, _)| reply)
-            .map_err(|message| self.wire.error(trouble, message, &self.cancel))
+            .map_err(|message| self.endpoint.error(trouble, message, &self.cancel))
     }
 }
 
@@ -256,155 +256,6 @@ impl Chat for HttpChat<'_> {
                 }
             }
         }
-    }
-}
-
-/// What kind of failure a failed request is.
-#[derive(Debug, Clone, Copy)]
-enum Trouble {
-    Refused,
-    Rejected,
-    Limited(Option<Duration>),
-    Failed,
-    Cancelled,
-}
-
-fn passing(message: String) -> Failure {
-    Failure::Passing { message, wait: None }
-}
-
-/// Requests to one server, with its key.
-struct Wire {
-    api: Api,
-    base_url: String,
-    agent: ureq::Agent,
-    key_variable: Option<String>,
-    key: Option<Secret>,
-}
-
-impl Wire {
-    fn new(config: &ChatConfig) -> Result<Self, ChatError> {
-        let refused = |message: String| ChatError::Refused {
-            message: format!("{}: {message}", config.model),
-        };
-        wire::place(&config.base_url).map_err(refused)?;
-        let key = config.key_variable.as_deref().map(Secret::from_variable);
-        Ok(Self {
-            api: config.api,
-            base_url: config.base_url.trim_end_matches('/').to_owned(),
-            agent: wire::agent(Some(config.timeout)),
-            key_variable: config.key_variable.clone(),
-            key: key.transpose().map_err(refused)?,
-        })
-    }
-
-    fn error(&self, trouble: Trouble, message: String, cancel: &AtomicBool) -> ChatError {
-        let message = match &self.key {
-            Some(key) => key.hide(message),
-            None => message,
-        };
-        match trouble {
-            _ if cancel.load(Ordering::Relaxed) => ChatError::Cancelled,
-            Trouble::Refused => ChatError::Refused { message },
-            Trouble::Rejected => ChatError::Rejected { message },
-            Trouble::Limited(after) => ChatError::Limited { message, after },
-            Trouble::Failed => ChatError::Failed { message },
-            Trouble::Cancelled => ChatError::Cancelled,
-        }
-    }
-
-    fn headers(&self) -> Vec<(&'static str, String)> {
-        let key = self.key.as_ref().map(Secret::expose);
-        match self.api {
-            Api::OpenAi => {
-                key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
-            }
-            Api::Anthropic => {
-                let key = key.map(|key| ("x-api-key", key.to_owned()));
-                key.into_iter().chain([("anthropic-version", "2023-06-01".to_owned())]).collect()
-            }
-        }
-    }
-
-    fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, (Trouble, Failure)> {
-        self.post_as(path, "application/json", body)
-    }
-
-    fn post_as(
-        &self,
-        path: &str,
-        content: &str,
-        body: &[u8],
-    ) -> Result<Vec<u8>, (Trouble, Failure)> {
-        let address = format!("{}/{path}", self.base_url);
-        let mut request = self.agent.post(&address).header("content-type", content);
-        for (name, value) in self.headers() {
-            request = request.header(name, value);
-        }
-        self.outcome(&address, request.send(body))
-    }
-
-    fn get(&self, path: &str) -> Result<Vec<u8>, (Trouble, Failure)> {
-        let address = format!("{}/{path}", self.base_url);
-        let mut request = self.agent.get(&address);
-        for (name, value) in self.headers() {
-            request = request.header(name, value);
-        }
-        self.outcome(&address, request.call())
-    }
-
-    /// The bytes of a good answer, or what kind of trouble it is.
-    fn outcome(
-        &self,
-        address: &str,
-        sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
-    ) -> Result<Vec<u8>, (Trouble, Failure)> {
-        let mut reply = sent.map_err(|error| {
-            let message = format!("{address}: {error}");
-            match error {
-                ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::HostNotFound => {
-                    (Trouble::Refused, Failure::Final(message))
-                }
-                _ => (Trouble::Failed, passing(message)),
-            }
-        })?;
-        let status = reply.status().as_u16();
-        let wait = wire::retry_after(reply.headers());
-        let read = reply.body_mut().with_config().limit(MAX_REPLY).read_to_vec();
-        let bytes = read.map_err(|error| {
-            (Trouble::Failed, passing(format!("{address}: the answer broke off: {error}")))
-        })?;
-        if (200..300).contains(&status) {
-            return Ok(bytes);
-        }
-        let message = format!("{address} answered {status}: {}", wire::complaint(&bytes));
-        Err(match status {
-            401..=403 => {
-                let message = format!("{message}; {}", self.key_advice());
-                (Trouble::Refused, Failure::Final(message))
-            }
-            404 => {
-                let advice = "check the model's name and the address, which ends with /v1";
-                (Trouble::Refused, Failure::Final(format!("{message}; {advice}")))
-            }
-            429 => (Trouble::Limited(wait), Failure::Passing { message, wait }),
-            // 529: Anthropic's word for overloaded.
-            408 | 409 | 425 | 500.. => (Trouble::Failed, Failure::Passing { message, wait }),
-            _ => (Trouble::Rejected, Failure::Final(message)),
-        })
-    }
-
-    fn key_advice(&self) -> String {
-        match &self.key_variable {
-            Some(variable) => format!("check the key in {variable}, its credit and its rights"),
-            None => "the server wants a key; name the environment variable that holds it".into(),
-        }
-    }
-}
-
-impl fmt::Debug for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wire").field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }
 

@@ -70,9 +70,9 @@ impl Prices {
         let short = model.rsplit('/').next().unwrap_or(model);
         let fits = |entry: &&Entry| {
             [model, short].iter().any(|model| {
-                model.strip_prefix(&*entry.name).is_some_and(|rest| {
-                    rest.is_empty() || rest.starts_with(['-', ':', '@'])
-                })
+                model
+                    .strip_prefix(&*entry.name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
             })
         };
         let mut found: Option<&Entry> = None;

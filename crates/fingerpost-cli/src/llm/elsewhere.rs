@@ -52,6 +52,20 @@ pub(super) fn emit(job: &Job<'_>, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What became of answers from files.
+#[derive(Debug, Serialize)]
+pub(crate) struct Ingested {
+    /// Taken now.
+    accepted: usize,
+    /// Taken before.
+    again: usize,
+    /// Asked for, and not in any file yet.
+    missing: usize,
+    /// Prompts of another round: pages that failed their checks.
+    next: usize,
+    rejected: Vec<Rejected>,
+}
+
 /// A line that was not taken.
 #[derive(Debug, Serialize)]
 struct Rejected {
@@ -87,7 +101,9 @@ pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Done> {
                 Ok((key, _)) if taken.contains(&key) => again += 1,
                 Ok((key, _)) if !wanted.contains(&key) => match job.ledger.reply(&key)? {
                     Some(_) => again += 1,
-                    None => reject(format!("nobody asked for {key}; the library, the settings or the model changed since the prompts were written")),
+                    None => reject(format!(
+                        "nobody asked for {key}; the library, the settings or the model changed since the prompts were written"
+                    )),
                 },
                 Ok((_, Err(why))) => reject(format!("the prompt was not answered: {why}")),
                 Ok((key, Ok(reply))) => {
@@ -101,42 +117,38 @@ pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Done> {
     let (outcome, waiting, known) = job.outbox();
     spent.known = known.saturating_sub(spent.calls);
     let next = waiting.len() - wanted.len();
-    if job.global.json {
-        // Beside the summary, which the caller prints.
-        let report = json!({"accepted": taken.len(), "again": again, "missing": wanted.len(), "next": next, "rejected": rejected});
-        output::say(job.global, &report.to_string());
-    } else {
-        tell(job, taken.len(), again, &wanted, next, &rejected);
+    let (mut summary, mut exit) = job.summary(&outcome, spent, price);
+    if !rejected.is_empty() {
+        exit = Exit::Findings;
     }
-    let Done::Written { outcome, summary, exit } = job.done(outcome, spent, price) else {
-        unreachable!("a run ends with a summary")
-    };
-    let exit = if rejected.is_empty() { exit } else { Exit::Findings };
+    let missing = wanted.len();
+    let ingested = Ingested { accepted: taken.len(), again, missing, next, rejected };
+    ingested.tell(job);
+    summary.tell(job.global);
+    summary.ingest = Some(ingested);
     Ok(Done::Written { outcome, summary, exit })
 }
 
-fn tell(
-    job: &Job<'_>,
-    accepted: usize,
-    again: usize,
-    missing: &BTreeSet<String>,
-    next: usize,
-    rejected: &[Rejected],
-) {
-    let say = |line: &str| output::say(job.global, line);
-    say(&format!("{} taken, {again} were here already", plural(accepted, "answer")));
-    for Rejected { file, line, why } in rejected.iter().take(SHOWN) {
-        say(&format!("  {file}:{line} was not taken: {}", plain(why)));
-    }
-    if rejected.len() > SHOWN {
-        say(&format!("  and {} more", rejected.len() - SHOWN));
-    }
-    if !missing.is_empty() {
-        say(&format!("{} still missing, the first of them {}", missing.len(), missing.first().map_or("", String::as_str)));
-    }
-    if next > 0 {
-        let pages = plural(next, "page");
-        say(&format!("{pages} failed their checks: --emit writes the prompts of another round"));
+impl Ingested {
+    fn tell(&self, job: &Job<'_>) {
+        let say = |line: &str| output::say(job.global, line);
+        let Self { accepted, again, missing, next, rejected } = self;
+        say(&format!("{} taken, {again} were here already", plural(*accepted, "answer")));
+        for Rejected { file, line, why } in rejected.iter().take(SHOWN) {
+            say(&format!("  {file}:{line} was not taken: {}", plain(why)));
+        }
+        if rejected.len() > SHOWN {
+            say(&format!("  and {} more", rejected.len() - SHOWN));
+        }
+        if *missing > 0 {
+            say(&format!("{} still missing", plural(*missing, "answer")));
+        }
+        if *next > 0 {
+            let pages = plural(*next, "page");
+            say(&format!(
+                "{pages} failed their checks: --emit writes the prompts of another round"
+            ));
+        }
     }
 }
 
@@ -212,7 +224,10 @@ fn afford(
         most.output = waiting.iter().map(|(_, prompt)| u64::from(prompt.max_output_tokens)).sum();
         let cost = price.of(&most);
         if spent.cost + cost > max {
-            return stop(format!("the next batch may cost ${cost:.4}, and ${:.4} of ${max:.4} are spent", spent.cost));
+            return stop(format!(
+                "the next batch may cost ${cost:.4}, and ${:.4} of ${max:.4} are spent",
+                spent.cost
+            ));
         }
     }
     Ok(())
@@ -294,7 +309,10 @@ fn fetch(
     job.ledger.close(batch, true)?;
     spinner.finish_and_clear();
     if unanswered > 0 {
-        output::say(job.global, &format!("{} of {id} came back without an answer", plural(unanswered, "prompt")));
+        output::say(
+            job.global,
+            &format!("{} of {id} came back without an answer", plural(unanswered, "prompt")),
+        );
     }
     Ok(())
 }

@@ -59,20 +59,32 @@ pub(super) fn tell(job: &Job<'_>) -> anyhow::Result<()> {
     }
     let mut out = anstream::stdout().lock();
     let calls = plural(plan.calls, "call");
-    writeln!(out, "{STRONG}{calls}{STRONG:#} to {} for {}", plan.model, plural(plan.pages, "page"))?;
+    writeln!(
+        out,
+        "{STRONG}{calls}{STRONG:#} to {} for {}",
+        plan.model,
+        plural(plan.pages, "page")
+    )?;
     if known > 0 {
         writeln!(out, "  known   {} answers are in the ledger already", thousands(known as usize))?;
     }
     let [input, cached, written] =
         [usage.input, usage.cached, usage.output].map(|tokens| thousands(tokens as usize));
-    writeln!(out, "  input   about {input} tokens, {cached} of them from the server's cache, if it has one")?;
+    writeln!(
+        out,
+        "  input   about {input} tokens, {cached} of them from the server's cache, if it has one"
+    )?;
     writeln!(out, "  output  about {written} tokens")?;
     match plan.cost_usd {
         Some(cost) => writeln!(out, "  price   about ${cost:.4}")?,
         None => writeln!(out, "  price   not known; --prices names a file that knows it")?,
     }
     writeln!(out, "  time    about {}", time(plan.seconds))?;
-    writeln!(out, "{FAINT}Pages that fail their checks are asked for again, at most {} times in all; nothing was asked now.{FAINT:#}", job.config.attempts)?;
+    writeln!(
+        out,
+        "{FAINT}Pages that fail their checks are asked for again, at most {} times in all; nothing was asked now.{FAINT:#}",
+        job.config.attempts
+    )?;
     Ok(())
 }
 

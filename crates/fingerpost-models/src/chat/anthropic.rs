@@ -13,7 +13,8 @@ use super::{Dialect, Format};
 /// from the cache by every call of a run, the second by every call of a neighborhood.
 pub(super) fn body(model: &str, prompt: &Prompt, dialect: Dialect) -> Value {
     let text = |text: &str| json!({"type": "text", "text": text});
-    let stable = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+    let stable =
+        |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
     let mut messages = Vec::new();
     for (at, message) in prompt.messages.iter().enumerate() {
         let role = match message.role {
@@ -144,7 +145,8 @@ mod tests {
         let reply = read(answer.to_string().as_bytes()).unwrap();
         assert_eq!(reply.text, r#"{"trigger":"a"}"#);
         assert_eq!(reply.usage, Usage { input: 95, cached: 70, written: 20, output: 9 });
-        let text = json!({"content": [{"type": "text", "text": "{}"}], "stop_reason": "max_tokens"});
+        let text =
+            json!({"content": [{"type": "text", "text": "{}"}], "stop_reason": "max_tokens"});
         let reply = read(text.to_string().as_bytes()).unwrap();
         assert_eq!((reply.text.as_str(), reply.finish), ("{}", Finish::Length));
     }

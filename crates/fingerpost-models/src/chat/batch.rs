@@ -11,7 +11,8 @@ use fingerpost::chat::{ChatError, Prompt, Reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Api, ChatConfig, Dialect, Trouble, Wire};
+use super::endpoint::{Endpoint, Trouble};
+use super::{Api, ChatConfig, Dialect};
 use crate::retry::{Failure, attempts_until};
 
 /// Most prompts in one batch; the services allow more, and files of this size are still handy.
@@ -76,7 +77,7 @@ pub enum BatchState {
 /// A batch service.
 pub struct BatchClient {
     config: ChatConfig,
-    wire: Wire,
+    endpoint: Endpoint,
     requests: AtomicU64,
     cancel: Arc<AtomicBool>,
 }
@@ -84,8 +85,8 @@ pub struct BatchClient {
 impl BatchClient {
     /// Prepares to ask; nothing is sent yet.
     pub fn new(config: ChatConfig, cancel: Arc<AtomicBool>) -> Result<Self, ChatError> {
-        let wire = Wire::new(&config)?;
-        Ok(Self { config, wire, requests: AtomicU64::new(0), cancel })
+        let endpoint = Endpoint::new(&config)?;
+        Ok(Self { config, endpoint, requests: AtomicU64::new(0), cancel })
     }
 
     /// Submits prompts; returns the service's name of the batch. `tag` finds it again.
@@ -103,7 +104,7 @@ impl BatchClient {
                     .map(|(key, prompt)| line(key, model, prompt, dialect) + "\n")
                     .collect();
                 let (content, body) = form(&lines.concat(), tag);
-                let file = self.attempt(|wire| wire.post_as("files", &content, &body))?;
+                let file = self.attempt(|endpoint| endpoint.post_as("files", &content, &body))?;
                 let file = text(&file, "/id")?;
                 let wish = json!({
                     "input_file_id": file,
@@ -111,7 +112,7 @@ impl BatchClient {
                     "completion_window": "24h",
                     "metadata": {"fingerpost": tag},
                 });
-                self.once(|wire| wire.post("batches", wish.to_string().as_bytes()))?
+                self.once(|endpoint| endpoint.post("batches", wish.to_string().as_bytes()))?
             }
             Api::Anthropic => {
                 let requests: Vec<Value> = prompts
@@ -121,7 +122,7 @@ impl BatchClient {
                     })
                     .collect();
                 let wish = json!({"requests": requests}).to_string();
-                self.once(|wire| wire.post("messages/batches", wish.as_bytes()))?
+                self.once(|endpoint| endpoint.post("messages/batches", wish.as_bytes()))?
             }
         };
         text(&batch, "/id")
@@ -129,12 +130,17 @@ impl BatchClient {
 
     /// Looks for a batch of ours whose name we never heard: by its tag, or, where the service keeps
     /// no tags, by its size and time.
-    pub fn find(&self, tag: &str, submitted: i64, size: usize) -> Result<Option<String>, ChatError> {
+    pub fn find(
+        &self,
+        tag: &str,
+        submitted: i64,
+        size: usize,
+    ) -> Result<Option<String>, ChatError> {
         let path = match self.config.api {
             Api::OpenAi => "batches?limit=100",
             Api::Anthropic => "messages/batches?limit=100",
         };
-        let listed = json_of(&self.attempt(|wire| wire.get(path))?)?;
+        let listed = json_of(&self.attempt(|endpoint| endpoint.get(path))?)?;
         let is_ours = |batch: &&Value| match self.config.api {
             Api::OpenAi => batch["metadata"]["fingerpost"] == tag,
             Api::Anthropic => {
@@ -151,7 +157,7 @@ impl BatchClient {
 
     /// How far a batch is.
     pub fn state(&self, id: &str) -> Result<BatchState, ChatError> {
-        let batch = json_of(&self.attempt(|wire| wire.get(&self.path(id)))?)?;
+        let batch = json_of(&self.attempt(|endpoint| endpoint.get(&self.path(id)))?)?;
         let counts = &batch["request_counts"];
         let count = |name: &str| counts[name].as_u64().unwrap_or(0);
         let state = match self.config.api {
@@ -184,19 +190,19 @@ impl BatchClient {
         let failed = |message: String| ChatError::Failed { message };
         let lines = match self.config.api {
             Api::OpenAi => {
-                let batch = json_of(&self.attempt(|wire| wire.get(&self.path(id)))?)?;
+                let batch = json_of(&self.attempt(|endpoint| endpoint.get(&self.path(id)))?)?;
                 let mut lines = Vec::new();
                 for file in ["output_file_id", "error_file_id"] {
                     if let Some(file) = batch[file].as_str() {
                         let path = format!("files/{file}/content");
-                        lines.extend(self.attempt(|wire| wire.get(&path))?);
+                        lines.extend(self.attempt(|endpoint| endpoint.get(&path))?);
                     }
                 }
                 lines
             }
             Api::Anthropic => {
                 let path = format!("{}/results", self.path(id));
-                self.attempt(|wire| wire.get(&path))?
+                self.attempt(|endpoint| endpoint.get(&path))?
             }
         };
         let lines = String::from_utf8(lines)
@@ -221,27 +227,28 @@ impl BatchClient {
     /// With retries, for what may be done twice.
     fn attempt(
         &self,
-        request: impl Fn(&Wire) -> Result<Vec<u8>, (Trouble, Failure)>,
+        request: impl Fn(&Endpoint) -> Result<Vec<u8>, (Trouble, Failure)>,
     ) -> Result<Vec<u8>, ChatError> {
         let mut trouble = Trouble::Failed;
         let stream = self.requests.fetch_add(1, Ordering::Relaxed);
         let done = attempts_until(&self.config.retry, stream, &self.cancel, || {
-            request(&self.wire).map_err(|(kind, failure)| {
+            request(&self.endpoint).map_err(|(kind, failure)| {
                 trouble = kind;
                 failure
             })
         });
-        done.map(|(bytes, _)| bytes).map_err(|message| self.wire.error(trouble, message, &self.cancel))
+        done.map(|(bytes, _)| bytes)
+            .map_err(|message| self.endpoint.error(trouble, message, &self.cancel))
     }
 
     /// Without, for what would be paid for twice.
     fn once(
         &self,
-        request: impl Fn(&Wire) -> Result<Vec<u8>, (Trouble, Failure)>,
+        request: impl Fn(&Endpoint) -> Result<Vec<u8>, (Trouble, Failure)>,
     ) -> Result<Vec<u8>, ChatError> {
-        request(&self.wire).map_err(|(trouble, failure)| {
+        request(&self.endpoint).map_err(|(trouble, failure)| {
             let (Failure::Final(message) | Failure::Passing { message, .. }) = failure;
-            self.wire.error(trouble, message, &self.cancel)
+            self.endpoint.error(trouble, message, &self.cancel)
         })
     }
 }
@@ -287,8 +294,9 @@ fn form(file: &str, tag: &str) -> (String, Vec<u8>) {
 }
 
 fn json_of(bytes: &[u8]) -> Result<Value, ChatError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| ChatError::Failed { message: format!("the service answered no JSON: {error}") })
+    serde_json::from_slice(bytes).map_err(|error| ChatError::Failed {
+        message: format!("the service answered no JSON: {error}"),
+    })
 }
 
 fn text(bytes: &[u8], place: &str) -> Result<String, ChatError> {
@@ -319,7 +327,10 @@ mod tests {
         let line: Value =
             serde_json::from_str(&line("k", "m", &prompt(), Dialect::default())).unwrap();
         assert_eq!(line["custom_id"], "k");
-        assert_eq!((&line["method"], &line["url"]), (&json!("POST"), &json!("/v1/chat/completions")));
+        assert_eq!(
+            (&line["method"], &line["url"]),
+            (&json!("POST"), &json!("/v1/chat/completions"))
+        );
         assert_eq!(line["body"]["model"], "m");
     }
 
@@ -338,7 +349,8 @@ mod tests {
 
     #[test]
     fn results_of_anthropic_are_read_too() {
-        let message = json!({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"});
+        let message =
+            json!({"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"});
         let line = json!({"custom_id": "k", "result": {"type": "succeeded", "message": message}});
         assert_eq!(read_result(&line.to_string()).unwrap().1.unwrap().text, "x");
         let line = json!({"custom_id": "k", "result": {"type": "expired"}});

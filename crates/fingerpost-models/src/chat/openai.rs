@@ -129,12 +129,8 @@ mod tests {
 
     #[test]
     fn a_poorer_dialect_says_less() {
-        let dialect = Dialect {
-            format: Format::Object,
-            temperature: false,
-            seed: false,
-            new_limit: true,
-        };
+        let dialect =
+            Dialect { format: Format::Object, temperature: false, seed: false, new_limit: true };
         let poor = body("m", &prompt(), dialect);
         assert_eq!(poor["response_format"], json!({"type": "json_object"}));
         assert_eq!(poor["max_completion_tokens"], 100);

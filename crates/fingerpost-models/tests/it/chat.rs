@@ -15,7 +15,8 @@ use crate::chat_server::{Act, Server};
 const DOCUMENTS: &str = "Each document stands between <skill-x> and </skill-x>.\n\n<skill-x>\nid: \"a\"\nname: a\ndescription: Adds\n\nSums numbers.\n</skill-x>";
 
 fn prompt() -> Prompt {
-    let schema = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let schema =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
     let text = "Write the page of the skill \"a\".".to_owned();
     Prompt {
         system: "rules".into(),
@@ -36,7 +37,7 @@ fn config(server: &Server, api: Api) -> ChatConfig {
         retry: RetryConfig {
             attempts: 3,
             first_wait: Duration::from_millis(5),
-            longest_wait: Duration::from_secs(2),
+            longest_wait: Duration::from_secs(4),
             seed: 7,
         },
         ..ChatConfig::new(api, "fake")
@@ -114,12 +115,13 @@ fn answers_that_are_wanting_are_answers() {
 
 #[test]
 fn the_servers_time_is_waited_for_in_seconds_and_as_a_date() {
-    let date = httpdate_in(2);
-    for header in ["retry-after: 1\r\n".to_owned(), format!("retry-after: {date}\r\n")] {
+    // A date has whole seconds: three ahead are more than two.
+    let waits: [fn() -> String; 2] = [|| "1".into(), || httpdate_in(3)];
+    for wait in waits {
+        let header = format!("retry-after: {}\r\n", wait());
         let server = Server::start(vec![status(429, &header, "")]);
         let start = Instant::now();
         chat(&server).complete(&prompt()).unwrap();
-        // A date has whole seconds.
         assert!(start.elapsed() >= Duration::from_millis(900), "{header}");
     }
 }

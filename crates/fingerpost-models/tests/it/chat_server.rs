@@ -5,7 +5,7 @@
 
 #![allow(dead_code, reason = "each of the two test binaries uses a part")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -241,17 +241,17 @@ pub(crate) fn page_for(body: &Value) -> String {
         !line.starts_with(['#', '-', '*', '|', '`', ' ', '<']) && !line.trim().is_empty()
     });
     let prose: Vec<&str> = prose.collect();
-    let case = other
-        .map(|(id, description, _)| json!({"request": cut(description, 120), "skill": id}));
+    let case =
+        other.map(|(id, description, _)| json!({"request": cut(description, 120), "skill": id}));
     let boundary: Vec<Value> = case.into_iter().collect();
     json!({"trigger": cut(description, 380), "boundary": boundary, "body": cut(&prose.join(" "), 500)})
         .to_string()
 }
 
 fn prompt_text(body: &Value) -> String {
-    let first = body["messages"].as_array().and_then(|messages| {
-        messages.iter().find(|message| message["role"] == "user")
-    });
+    let first = body["messages"]
+        .as_array()
+        .and_then(|messages| messages.iter().find(|message| message["role"] == "user"));
     let Some(content) = first.map(|message| &message["content"]) else { return String::new() };
     match content {
         Value::String(text) => text.clone(),

@@ -6,4 +6,5 @@ mod data;
 mod http;
 mod parity;
 mod pull;
+mod real_server;
 mod server;

@@ -312,8 +312,7 @@ impl Ledger {
         work: impl FnOnce(&MutexGuard<'_, Connection>) -> rusqlite::Result<T>,
     ) -> Result<T, AtlasError> {
         let connection = self.connection.lock().expect("nothing panics while holding it");
-        work(&connection)
-            .map_err(|source| AtlasError::Catalog { path: self.path.clone(), source })
+        work(&connection).map_err(|source| AtlasError::Catalog { path: self.path.clone(), source })
     }
 }
 

@@ -57,6 +57,9 @@ impl fmt::Display for LanguageChoice {
     }
 }
 
+/// Cases of a boundary: more would not fit, and small models never stop by themselves.
+const MAX_CASES: usize = 5;
+
 /// A script is enough to tell Chinese from the rest; a Chinese character says as much as three
 /// letters, and Chinese documents are full of English names.
 const LETTERS_A_CHARACTER: usize = 3;
@@ -223,7 +226,7 @@ fn page_fields(members: &[&Skill]) -> Vec<(&'static str, serde_json::Value)> {
     let text = || json!({ "type": "string" });
     let skill = if members.len() > 1 { id_schema(members) } else { json!({ "type": "null" }) };
     let case = object(vec![("request", text()), ("skill", skill)]);
-    let boundary = json!({ "type": "array", "items": case });
+    let boundary = json!({ "type": "array", "items": case, "maxItems": MAX_CASES });
     vec![("trigger", text()), ("boundary", boundary), ("body", text())]
 }
 

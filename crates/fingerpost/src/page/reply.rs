@@ -202,8 +202,7 @@ mod tests {
     }
 
     fn good() -> Page {
-        let case =
-            Case { request: "Cube root".into(), skill: Some(SkillId::new("qt/fridericia")) };
+        let case = Case { request: "Cube root".into(), skill: Some(SkillId::new("qt/fridericia")) };
         Page { trigger: "Square root".into(), boundary: vec![case], body: "QT / sqrt(RR)".into() }
     }
 

@@ -38,8 +38,7 @@ pub fn wanted<'a>(
         let documents = documents_of(&members);
         let wanted = |skill: &&Skill| {
             let Some(row) = rows.get(&skill.id) else { return Wanted::Page };
-            let ours =
-                row.writer == identity && row.key == key(identity, &documents, &skill.id);
+            let ours = row.writer == identity && row.key == key(identity, &documents, &skill.id);
             match (row.status, again, &row.page) {
                 (Status::Pinned, ..) => Wanted::Nothing(row.page.clone()),
                 _ if !ours => Wanted::Page,

@@ -251,11 +251,8 @@ fn whoever_wants_an_end_gets_it() {
 fn only_what_is_wanted_is_asked_for() {
     let chat = Scripted::default();
     let skills = ["a/1", "a/2", "a/3"].map(skill);
-    let page = |trigger: &str| Page {
-        trigger: trigger.into(),
-        boundary: vec![],
-        body: "the rule".into(),
-    };
+    let page =
+        |trigger: &str| Page { trigger: trigger.into(), boundary: vec![], body: "the rule".into() };
     let poor = vec![Failure::new("trigger-strays", "the trigger finds another")];
     let groups = [Neighborhood {
         members: skills.iter().collect(),

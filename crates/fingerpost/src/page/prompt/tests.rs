@@ -86,11 +86,15 @@ fn the_forms_are_strict() {
     };
     check(
         Prompts::new(&members, &config).focal(0),
-        expect![[r#"{"type":"object","properties":{"trigger":{"type":"string"},"boundary":{"type":"array","items":{"type":"object","properties":{"request":{"type":"string"},"skill":{"type":"string","enum":["qt/bazett","qt/fridericia"]}},"required":["request","skill"],"additionalProperties":false}},"body":{"type":"string"}},"required":["trigger","boundary","body"],"additionalProperties":false}"#]],
+        expect![[
+            r#"{"type":"object","properties":{"trigger":{"type":"string"},"boundary":{"type":"array","items":{"type":"object","properties":{"request":{"type":"string"},"skill":{"type":"string","enum":["qt/bazett","qt/fridericia"]}},"required":["request","skill"],"additionalProperties":false},"maxItems":5},"body":{"type":"string"}},"required":["trigger","boundary","body"],"additionalProperties":false}"#
+        ]],
     );
     check(
         Prompts::new(&members[..1], &config).focal(0),
-        expect![[r#"{"type":"object","properties":{"trigger":{"type":"string"},"boundary":{"type":"array","items":{"type":"object","properties":{"request":{"type":"string"},"skill":{"type":"null"}},"required":["request","skill"],"additionalProperties":false}},"body":{"type":"string"}},"required":["trigger","boundary","body"],"additionalProperties":false}"#]],
+        expect![[
+            r#"{"type":"object","properties":{"trigger":{"type":"string"},"boundary":{"type":"array","items":{"type":"object","properties":{"request":{"type":"string"},"skill":{"type":"null"}},"required":["request","skill"],"additionalProperties":false},"maxItems":5},"body":{"type":"string"}},"required":["trigger","boundary","body"],"additionalProperties":false}"#
+        ]],
     );
     let all = Prompts::new(&members, &config).all();
     assert_eq!(all.max_output_tokens, 1800);

@@ -167,7 +167,10 @@ mod tests {
     fn faults_of_models() {
         check("{'a': 'b',}", expect![[r#"{"a":"b"}"#]]);
         check(r#"{a: "b" "c": [1,, "x" "y"]}"#, expect![[r#"{"a":"b","c":[1,"x","y"]}"#]]);
-        check(r#"{"a": "say "hi" to me", "b": None}"#, expect![[r#"{"a":"say \"hi\" to me","b":null}"#]]);
+        check(
+            r#"{"a": "say "hi" to me", "b": None}"#,
+            expect![[r#"{"a":"say \"hi\" to me","b":null}"#]],
+        );
         check(r#"{"a": "\frac{x} \年 \sqrt{y}"}"#, expect![[r#"{"a":" rac{x} \\年 \\sqrt{y}"}"#]]);
         check("{\"a\": \"two\nlines\"}", expect![[r#"{"a":"two\nlines"}"#]]);
         check(r#"{"a": "it's", "b": 'don't'}"#, expect![[r#"{"a":"it's","b":"don't"}"#]]);

@@ -1,0 +1,148 @@
+//! What can be typed about a model that writes pages.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use fingerpost::page::llm::{LlmConfig, Unit};
+use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
+use fingerpost_models::Api;
+
+use crate::args::Global;
+use crate::output::UsageError;
+
+/// How a model is asked for pages.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Writing with a model (--writer llm)")]
+pub(crate) struct LlmArgs {
+    /// The model's name, as its server knows it.
+    #[arg(long, value_name = "NAME", env = "FINGERPOST_MODEL")]
+    pub(crate) model: Option<String>,
+    /// The server's address up to and with /v1 [default: that of the API's owner].
+    #[arg(long, value_name = "URL", env = "FINGERPOST_BASE_URL")]
+    pub(crate) base_url: Option<String>,
+    /// The protocol: openai is spoken by most servers.
+    #[arg(long, default_value = "openai")]
+    pub(crate) api: ApiName,
+    /// The environment variable that holds the key [default: OPENAI_API_KEY or ANTHROPIC_API_KEY at
+    /// their owners' addresses, none elsewhere].
+    #[arg(long, value_name = "VAR")]
+    pub(crate) key_env: Option<String>,
+    /// What one call asks for: the page of one skill, or those of its whole neighborhood.
+    #[arg(long, default_value = "focal")]
+    pub(crate) unit: UnitName,
+    /// Neighborhoods under way at a time.
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub(crate) concurrency: NonZeroU32,
+    /// Most requests a minute.
+    #[arg(long, value_name = "N")]
+    pub(crate) rpm: Option<NonZeroU32>,
+    /// Most tokens a minute.
+    #[arg(long, value_name = "N")]
+    pub(crate) tpm: Option<NonZeroU32>,
+    /// Stop before more than this is spent.
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<f64>,
+    /// Stop after so many calls.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_calls: Option<u64>,
+    /// How often a page is asked for before its skill keeps its bare document.
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) attempts: NonZeroU32,
+    /// Tokens of a prompt that the documents of a neighborhood may take.
+    #[arg(long, value_name = "N", default_value_t = 16_000)]
+    pub(crate) context: usize,
+    /// Tokens of an answer, a page: more for models that think aloud.
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) page_tokens: u32,
+    /// How freely the model draws.
+    #[arg(long, value_name = "X", default_value_t = 0.2)]
+    pub(crate) temperature: f64,
+    /// How long to wait for an answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) timeout: u64,
+    /// How often a failing request is made in all.
+    #[arg(long, value_name = "N", default_value = "6")]
+    pub(crate) tries: NonZeroU32,
+    /// Say what would be asked and what it would cost, and ask nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Have the prompts answered by a batch service: slower, and often for half the price.
+    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["dry_run", "emit", "ingest", "replay"])]
+    pub(crate) batch: Option<ApiName>,
+    /// How often to look after a batch.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, hide = true)]
+    pub(crate) poll: f64,
+    /// Write the prompts to a file, in the form of OpenAI's batches, and ask nothing.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "ingest", "replay"])]
+    pub(crate) emit: Option<PathBuf>,
+    /// Take answers to such prompts from a file; may be given several times.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "replay"])]
+    pub(crate) ingest: Vec<PathBuf>,
+    /// Take all answers from a recording (`fingerpost ledger --export`).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// A table of prices that comes before the built-in one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApiName {
+    Openai,
+    Anthropic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnitName {
+    Focal,
+    Neighborhood,
+}
+
+impl From<ApiName> for Api {
+    fn from(name: ApiName) -> Self {
+        match name {
+            ApiName::Openai => Api::OpenAi,
+            ApiName::Anthropic => Api::Anthropic,
+        }
+    }
+}
+
+impl LlmArgs {
+    pub(super) fn model(&self) -> anyhow::Result<&str> {
+        let missing = || UsageError::new("name the model that writes with --model");
+        Ok(self.model.as_deref().ok_or_else(missing)?)
+    }
+
+    pub(super) fn config(&self, lang: &LanguageChoice, global: &Global) -> LlmConfig {
+        LlmConfig {
+            unit: match self.unit {
+                UnitName::Focal => Unit::Focal,
+                UnitName::Neighborhood => Unit::Neighborhood,
+            },
+            prompt: PromptConfig {
+                language: lang.clone(),
+                context_tokens: self.context,
+                page_tokens: self.page_tokens,
+                temperature: self.temperature,
+                seed: global.seed,
+            },
+            attempts: self.attempts.get(),
+            concurrency: self.concurrency.get() as usize,
+        }
+    }
+
+    /// Is nothing to be written now?
+    pub(crate) fn only_tells(&self) -> bool {
+        self.dry_run || self.emit.is_some()
+    }
+
+    /// Everything but the documents that decides the pages.
+    pub(crate) fn identity(
+        &self,
+        lang: &LanguageChoice,
+        global: &Global,
+    ) -> anyhow::Result<String> {
+        Ok(self.config(lang, global).identity(self.model()?))
+    }
+}
