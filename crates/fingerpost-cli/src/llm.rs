@@ -104,6 +104,11 @@ pub(crate) fn write(
     }
     let chat = job.chat()?;
     let price = job.price.map(|price| price.single);
+    if args.replay.is_some() {
+        // On disk already, and paid for by somebody else: nothing for the ledger.
+        let outcome = job.run(&*chat, job.config.concurrency, &Spent::default);
+        return Ok(job.done(outcome, Spent::default(), price));
+    }
     let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
     let recorded = Recorded::new(&*chat, &job.ledger, job.chat.base_url.clone(), price, budget);
     let spent = || recorded.spent();

@@ -237,14 +237,22 @@ pub(crate) fn page_for(body: &Value) -> String {
     let other = documents.iter().find(|(id, ..)| *id != focal);
     let (description, content) =
         mine.map_or(("", ""), |(_, description, content)| (description, content));
+    let names_other = |line: &str| {
+        let others = documents.iter().filter(|(id, ..)| *id != focal);
+        let mut names = others.map(|(id, ..)| id.rsplit('/').next().unwrap_or(id));
+        names.any(|name| {
+            line.to_lowercase().contains(&name.replace('-', " ")) || line.contains(name)
+        })
+    };
     let prose = content.lines().filter(|line| {
-        !line.starts_with(['#', '-', '*', '|', '`', ' ', '<']) && !line.trim().is_empty()
+        let is_markup = line.starts_with(['#', '-', '*', '|', '`', ' ', '<', '1']);
+        !is_markup && !line.trim().is_empty() && !names_other(line)
     });
     let prose: Vec<&str> = prose.collect();
     let case =
         other.map(|(id, description, _)| json!({"request": cut(description, 120), "skill": id}));
     let boundary: Vec<Value> = case.into_iter().collect();
-    json!({"trigger": cut(description, 380), "boundary": boundary, "body": cut(&prose.join(" "), 500)})
+    json!({"trigger": cut(description, 380), "boundary": boundary, "body": cut(&prose.join(" ").replace(['*', '`'], ""), 500)})
         .to_string()
 }
 

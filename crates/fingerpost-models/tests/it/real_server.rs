@@ -99,11 +99,11 @@ fn config() -> LlmConfig {
     let prompt = PromptConfig {
         language: LanguageChoice::Auto,
         context_tokens: 1000,
-        page_tokens: 160,
+        page_tokens: 240,
         temperature: 0.0,
         seed: 7,
     };
-    LlmConfig { unit: Unit::Focal, prompt, attempts: 2, concurrency: 1 }
+    LlmConfig { unit: Unit::Focal, prompt, attempts: 1, concurrency: 1 }
 }
 
 fn chat(url: &str, attempts: u32) -> HttpChat<'static> {
