@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs, WriterName};
 use crate::embedder::{Opened, Source};
-use crate::llm::{self, Done, Summary};
+use crate::llm::{self, Finished, Summary};
 use crate::output::{self, CAUTION, Exit, FAINT, STRONG, UsageError, plural};
 use crate::source;
 
@@ -122,10 +122,10 @@ fn by_model(
     let least = compiled.config.min_contrast;
     let work =
         rows::wanted(&library, &compiled.neighborhoods, least, &compiled.pages, &identity, again);
-    let (outcome, summary, exit) = match llm::write(&args.llm, &args.lang, atlas, &work, global)? {
-        Done::Told => return Ok(None),
-        Done::Written { outcome, summary, exit } => (outcome, summary, exit),
+    let Some(finished) = llm::write(&args.llm, &args.lang, atlas, &work, global)? else {
+        return Ok(None);
     };
+    let Finished { outcome, summary, exit } = finished;
     let rows = rows::rows(&work, &outcome, &identity, &compiled.pages);
     atlas.keep_pages(&rows)?;
     compiled.pages = atlas.pages()?;

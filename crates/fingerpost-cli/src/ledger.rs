@@ -68,7 +68,12 @@ fn print(spend: &[Spend], calls: u64, cost: f64) -> anyhow::Result<()> {
     }
     let mut out = anstream::stdout().lock();
     writeln!(out, "{table}")?;
-    writeln!(out, "{} answered, ${cost:.4}", plural(calls as usize, "call"))?;
+    let answered = plural(calls as usize, "call");
+    if spend.iter().all(|row| row.unpriced == row.calls) {
+        writeln!(out, "{answered} answered; `compile --prices FILE` names a file with prices")?;
+    } else {
+        writeln!(out, "{answered} answered, ${cost:.4}")?;
+    }
     Ok(())
 }
 

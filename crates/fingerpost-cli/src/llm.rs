@@ -58,11 +58,11 @@ pub(crate) struct Summary {
 }
 
 /// What came of it all.
-pub(crate) enum Done {
-    /// The plan was told, or the prompts written out; nothing was asked.
-    Told,
-    /// Pages, for each neighborhood and member, and how the run ended.
-    Written { outcome: Outcome, summary: Summary, exit: Exit },
+pub(crate) struct Finished {
+    /// Pages, for each neighborhood and member.
+    pub(crate) outcome: Outcome,
+    pub(crate) summary: Summary,
+    pub(crate) exit: Exit,
 }
 
 /// Everything a run needs to know, decided once.
@@ -78,42 +78,43 @@ struct Job<'a> {
     cancel: Arc<AtomicBool>,
 }
 
-/// Writes what is wanted of these neighborhoods, as the arguments say. The caller holds the lock of
-/// the atlas, so that nobody pays for the same pages beside us.
+/// Writes what is wanted of these neighborhoods, as the arguments say; `None` if they want a plan or
+/// the prompts only. The caller holds the lock of the atlas, so that nobody pays for the same pages
+/// beside us.
 pub(crate) fn write(
     args: &LlmArgs,
     lang: &LanguageChoice,
     atlas: &Atlas,
     work: &[Neighborhood<'_>],
     global: &Global,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<Option<Finished>> {
     let job = Job::new(args, lang, atlas, work, global)?;
     if args.dry_run {
         plan::tell(&job)?;
-        return Ok(Done::Told);
+        return Ok(None);
     }
     if let Some(file) = &args.emit {
         elsewhere::emit(&job, file)?;
-        return Ok(Done::Told);
+        return Ok(None);
     }
     if !args.ingest.is_empty() {
-        return elsewhere::ingest(&job);
+        return elsewhere::ingest(&job).map(Some);
     }
     if args.batch.is_some() {
-        return elsewhere::batch(&job);
+        return elsewhere::batch(&job).map(Some);
     }
     let chat = job.chat()?;
     let price = job.price.map(|price| price.single);
     if args.replay.is_some() {
         // On disk already, and paid for by somebody else: nothing for the ledger.
         let outcome = job.run(&*chat, job.config.concurrency, &Spent::default);
-        return Ok(job.done(outcome, Spent::default(), price));
+        return Ok(Some(job.done(outcome, Spent::default(), price)));
     }
     let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
     let recorded = Recorded::new(&*chat, &job.ledger, job.chat.base_url.clone(), price, budget);
     let spent = || recorded.spent();
     let outcome = job.run(&recorded, job.config.concurrency, &spent);
-    Ok(job.done(outcome, recorded.spent(), price))
+    Ok(Some(job.done(outcome, recorded.spent(), price)))
 }
 
 impl<'a> Job<'a> {
@@ -211,10 +212,10 @@ impl<'a> Job<'a> {
         (outcome, outbox.into_waiting(), known)
     }
 
-    fn done(&self, outcome: Outcome, spent: Spent, price: Option<Price>) -> Done {
+    fn done(&self, outcome: Outcome, spent: Spent, price: Option<Price>) -> Finished {
         let (summary, exit) = self.summary(&outcome, spent, price);
         summary.tell(self.global);
-        Done::Written { outcome, summary, exit }
+        Finished { outcome, summary, exit }
     }
 
     fn summary(&self, outcome: &Outcome, spent: Spent, price: Option<Price>) -> (Summary, Exit) {

@@ -18,7 +18,7 @@ use fingerpost_models::{BatchClient, BatchState};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Done, Job, plan};
+use super::{Finished, Job, plan};
 use crate::output::{self, Exit, UsageError, plain, plural};
 
 /// Bad lines that are shown one by one.
@@ -75,7 +75,7 @@ struct Rejected {
 }
 
 /// Takes answers from files, then writes the pages that can be written.
-pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Done> {
+pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Finished> {
     let (_, waiting, _) = job.outbox();
     let mut wanted: BTreeSet<String> = waiting.into_iter().map(|(key, _)| key).collect();
     // In a round before, or in a file before.
@@ -126,7 +126,7 @@ pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Done> {
     ingested.tell(job);
     summary.tell(job.global);
     summary.ingest = Some(ingested);
-    Ok(Done::Written { outcome, summary, exit })
+    Ok(Finished { outcome, summary, exit })
 }
 
 impl Ingested {
@@ -170,7 +170,7 @@ fn keep(
 
 /// Submits, waits, fetches, and again for what failed its checks. Started again after a kill it
 /// goes on with the batch that is under way.
-pub(super) fn batch(job: &Job<'_>) -> anyhow::Result<Done> {
+pub(super) fn batch(job: &Job<'_>) -> anyhow::Result<Finished> {
     let client = BatchClient::new(job.chat.clone(), job.cancel.clone())?;
     let price = job.price.map(|price| price.batch);
     let mut spent = Spent::default();

@@ -49,7 +49,8 @@ impl<'a> Progress<'a> {
         lines.done += 1;
         let seconds = self.start.elapsed().as_secs_f64();
         let per_minute = spent.calls as f64 / seconds.max(1e-3) * 60.0;
-        let mut message = format!("{} calls, {per_minute:.0} a minute", spent.calls);
+        let calls = output::plural(spent.calls as usize, "call");
+        let mut message = format!("{calls}, {per_minute:.0} a minute");
         if self.priced {
             message += &format!(", ${:.4}", spent.cost);
         }
