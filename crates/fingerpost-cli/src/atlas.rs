@@ -53,6 +53,8 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
             "structure": structure,
             "duplicates": same,
             "placed": compiled.placed,
+            "trust": compiled.trust,
+            "none_below": compiled.none_below,
         });
         output::print_json(&answer)?;
         return Ok(Exit::Done);
@@ -79,6 +81,19 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     )?;
     writeln!(out, "look-alikes: {}", compiled.calibration)?;
     writeln!(out, "vectors: {}", compiled.profile)?;
+    let trust = &compiled.trust;
+    if trust.tested > 0 {
+        writeln!(
+            out,
+            "hybrid: terms count {:.2}, vectors {:.2} {FAINT}(known items found: {:.3}, {:.3}; {} tested){FAINT:#}",
+            trust.sparse,
+            trust.dense,
+            trust.sparse_found,
+            trust.dense_found,
+            plural(trust.tested, "skill"),
+        )?;
+    }
+    writeln!(out, "none: below evidence {:.2}", compiled.none_below)?;
     writeln!(
         out,
         "pages: {} by {}, {} without, {} to look at",

@@ -4,9 +4,9 @@
 //! Library ──► Vectors ──► Neighborhoods ──► Pages ──► index view ──► Index ──► hits ──► cards ──► Route
 //! ```
 //!
-//! Built so far: a [`library::Library`] of skills, [`neighborhood::Neighborhoods`] of look-alikes, a
-//! [`page::Page`] for each that tells it apart, a sparse [`index::SparseIndex`] over a [`view::View`]
-//! of them, kept in an [`atlas::Atlas`], and [`eval`], which judges what comes out.
+//! A [`library::Library`] of skills is compiled ([`mod@compile`]) into an [`atlas::Atlas`]: vectors,
+//! neighborhoods, [`page`]s. A [`search::Searcher`] over a [`view::View`] gives hits, [`mod@route`]
+//! picks one of them, and [`eval`] judges what comes out.
 //!
 //! ```
 //! use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};

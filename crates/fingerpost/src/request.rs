@@ -65,7 +65,7 @@ fn words_end(text: &str, words: usize) -> usize {
 /// at (`search`, /search, "use the search skill").
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
-        r"(?P<compound>\b[A-Za-z0-9]+(?:[-_:/.][A-Za-z0-9]+)+\b)",
+        r"(?P<compound>(?-u:\b)[A-Za-z0-9]+(?:[-_:/.][A-Za-z0-9]+)+(?-u:\b))",
         r"`(?P<ticked>[^`\n]+)`",
         r#"["“「](?P<quoted>[^"”」\n]+)["”」]"#,
         r"(?:^|\s)/(?P<slashed>[\w-]+)",
