@@ -47,8 +47,8 @@ impl<'a> Peer<'a> {
         };
         Err(format!(
             "{problem}\n  hint: `cargo xtask bench` makes this Python; by hand:\n    \
-             python3.11 -m venv target/bench-venv\n    \
-             target/bench-venv/bin/pip install -r tools/golden/requirements.txt\n  \
+             python3.11 -m venv target/golden-venv\n    \
+             target/golden-venv/bin/pip install -r tools/golden/requirements.txt\n  \
              hint: or name another one with --python, or leave bm25s out with --skip-bm25s"
         ))
     }
