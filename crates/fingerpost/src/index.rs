@@ -26,7 +26,7 @@ use self::top_k::TopK;
 use crate::library::Library;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
-use crate::text::{Tokenizer, for_each_term};
+use crate::text::{Tokenizer, for_each_term, is_idle};
 use crate::view::View;
 
 /// Everything that decides what an index of a given library holds.
@@ -271,9 +271,18 @@ impl SparseIndex {
     /// The request's known terms, each once, in the order of their numbers, with their weights.
     fn weigh(&self, query: &str, known: &mut Vec<u32>) -> Vec<(u32, f32)> {
         known.clear();
-        for_each_term(query, self.config().tokenizer, |term| {
-            known.extend(self.layout.find_term(&self.storage, term));
+        let tokenizer = self.config().tokenizer;
+        let mut idle = Vec::new();
+        for_each_term(query, tokenizer, |term| {
+            let asks = tokenizer == Tokenizer::Auto && is_idle(term);
+            let list = if asks { &mut idle } else { &mut *known };
+            list.extend(self.layout.find_term(&self.storage, term));
         });
+        // People ask in words that few documents have, and rarity would make them count: "I want
+        // you to", "please". They are left out, unless the request has no others.
+        if known.is_empty() {
+            known.append(&mut idle);
+        }
         known.sort_unstable();
         self.config().model.query_weights(known, self.layout.idf(&self.storage))
     }

@@ -13,7 +13,7 @@ use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
-use crate::text::{Tokenizer, terms};
+use crate::text::{Tokenizer, is_idle, terms};
 use crate::view::{View, index_text};
 
 /// Share of right answers that may fall below the threshold.
@@ -100,6 +100,8 @@ fn own_score(
 
 fn distinct(text: &str) -> Vec<String> {
     let mut terms = terms(text, Tokenizer::Auto);
+    // The index does not count them in a request either.
+    terms.retain(|term| !is_idle(term));
     terms.sort();
     terms.dedup();
     terms

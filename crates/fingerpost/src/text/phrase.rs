@@ -91,27 +91,28 @@ fn stem(word: &str) -> String {
     stem
 }
 
-/// Words that tell nothing about a request's subject.
-fn is_idle(word: &str) -> bool {
+/// Does this lower-case word tell nothing about the subject of a request?
+pub fn is_idle(word: &str) -> bool {
     IDLE.binary_search(&word).is_ok()
 }
 
 /// In order, for the search.
-const IDLE: [&str; 160] = [
-    "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "aren", "as",
-    "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "can",
-    "could", "d", "did", "didn", "do", "does", "doesn", "doesnt", "doing", "don", "done", "dont",
-    "during", "each", "few", "for", "from", "further", "get", "give", "gives", "got", "had", "has",
-    "have", "having", "he", "hello", "her", "here", "hey", "hi", "him", "his", "how", "i", "id",
-    "if", "im", "in", "into", "is", "isn", "it", "its", "ive", "just", "let", "like", "ll", "m",
-    "make", "may", "me", "might", "more", "most", "must", "my", "need", "no", "nor", "not", "now",
-    "of", "off", "ok", "okay", "on", "once", "one", "only", "onto", "or", "other", "our", "out",
-    "over", "own", "please", "re", "s", "same", "shall", "she", "should", "so", "some", "such",
-    "t", "than", "thank", "thanks", "that", "the", "their", "them", "then", "there", "these",
-    "they", "this", "those", "through", "to", "too", "until", "up", "us", "use", "using", "ve",
-    "very", "want", "was", "wasn", "we", "were", "weren", "what", "when", "where", "which",
-    "while", "who", "whom", "whose", "why", "will", "with", "within", "won", "would", "yes", "you",
-    "your",
+const IDLE: [&str; 178] = [
+    "a", "able", "about", "after", "again", "all", "also", "am", "an", "and", "any", "anything",
+    "are", "aren", "as", "at", "be", "because", "been", "before", "being", "between", "both",
+    "but", "by", "can", "could", "d", "did", "didn", "do", "does", "doesn", "doesnt", "doing",
+    "don", "done", "dont", "during", "each", "few", "for", "from", "further", "get", "give",
+    "gives", "got", "had", "has", "have", "having", "he", "hello", "help", "her", "here", "hey",
+    "hi", "him", "his", "how", "i", "id", "if", "im", "in", "into", "is", "isn", "it", "its",
+    "ive", "just", "know", "let", "like", "ll", "looking", "m", "make", "may", "maybe", "me",
+    "might", "more", "most", "must", "my", "need", "needs", "no", "nor", "not", "now", "of", "off",
+    "ok", "okay", "on", "once", "one", "only", "onto", "or", "other", "our", "out", "over", "own",
+    "please", "re", "really", "s", "same", "shall", "she", "should", "so", "some", "someone",
+    "something", "such", "sure", "t", "than", "thank", "thanks", "that", "the", "their", "them",
+    "then", "there", "these", "they", "thing", "things", "this", "those", "through", "to", "too",
+    "tried", "try", "trying", "until", "up", "us", "use", "using", "ve", "very", "want", "wanted",
+    "wants", "was", "wasn", "we", "were", "weren", "what", "when", "where", "which", "while",
+    "who", "whom", "whose", "why", "will", "with", "within", "won", "would", "yes", "you", "your",
 ];
 
 #[cfg(test)]

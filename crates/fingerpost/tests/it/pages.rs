@@ -66,7 +66,7 @@ fn a_formula() {
         "qt-correction",
         "qtc-bazett",
         expect![[r#"
-            qtc bazett. Correct a measured QT interval for heart rate with Bazett's square-root formula (QTcB). Cues: outside, roughly, correcting, interchangeable, lengthens, likelier. A user may ask for it in words such as "I want to", "can you help me with the", "please do this on my", "how do I" or "what is that", and be in need of it by name or as part of an aim.
+            qtc bazett. Correct a measured QT interval for heart rate with Bazett's square-root formula (QTcB), from QT in milliseconds and either heart rate or RR interval. This is the value most ECG carts print when the label says only "QTc". Cues: outside, roughly, correcting, interchangeable, lengthens, likelier.
             ---
             Corrected QT by the Hodges method (QTcH): add 1.75 ms per beat/min above 60, subtract the same below: use qtc-hodges. Rautaharju rate correction: use qtc-rautaharju. Use when a study or lab reports QTc by the Framingham (Sagie) method: use qtc-framingham. Compute QTcF, the cube-root (Fridericia) rate correction of the QT interval: use qtc-fridericia.
             ---
@@ -81,7 +81,7 @@ fn a_table() {
         "flights",
         "flight-counts",
         expect![[r#"
-            flight counts. Count flights in an on-time performance table: how many were scheduled, operated, cancelled or diverted for a route, carrier, airport or period. Cues: counting, direction, reporting, seattle. A user may ask for it in words such as "I want to", "can you help me with the", "please do this on my", "how do I" or "what is that", and be in need of it by name or as part of an aim.
+            flight counts. Count flights in an on-time performance table: how many were scheduled, operated, cancelled or diverted for a route, carrier, airport or period, with optional grouping by month, weekday or destination. Cues: counting, direction, reporting, seattle, denver, cancellation.
             ---
             Find the record of one particular flight (carrier, flight number, date): use flight-lookup. Mean and median delay, percentiles, on-time share under the 15-minute rule, and minutes by delay cause, for a carrier, route: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table, such as cheapest: use flight-fares. Look up facts about an: use airport-facts.
             ---
@@ -96,7 +96,7 @@ fn a_tool() {
         "pdf-tools",
         "pdf-split",
         expect![[r#"
-            pdf split. Break one PDF into several smaller files, by page ranges, every N pages, at bookmarks or at separator pages. Cues: starts, positions, book, tops, isinstance, fixed. A user may ask for it in words such as "I want to", "can you help me with the", "please do this on my", "how do I" or "what is that", and be in need of it by name or as part of an aim.
+            pdf split. Break one PDF into several smaller files, by page ranges, every N pages, at bookmarks or at separator pages, or pull a page range out into its own file. Cues: starts, positions, book, tops, isinstance, fixed.
             ---
             Fronts and backs scanned separately: use pdf-merge. Fill in the interactive fields of a PDF form (text boxes, check boxes, radio buttons, drop-downs) from given values: use pdf-forms. Permanently remove confidential passages (names, account numbers, whole paragraphs) from a PDF before it is released: use pdf-redact. Get the running text out of a digitally created PDF as: use pdf-extract-text.
             ---
@@ -111,7 +111,7 @@ fn a_chinese_family() {
         "gongwen",
         "gongwen-han",
         expect![[r#"
-            gongwen han. 起草函：与没有隶属关系的机关单位往来，商洽工作、询问或答复问题，也包括向不相隶属的主管部门请求批准、以及对方的复函。平级、跨系统、跨地区的行文用它。县教育局向县财政局要经费，两家平级，用函；省里某厅答复外省某市政府的询问，也用函。两家之间没有领导与被领导、业务指导与被指导的关系，就用函，级别高低不论。看关系，不看口气。用户可能说“我想要”“请帮我”“我需要”“这个怎么做”或“是什么”。
+            gongwen han. 起草函：与没有隶属关系的机关单位往来，商洽工作、询问或答复问题，也包括向不相隶属的主管部门请求批准、以及对方的复函。平级、跨系统、跨地区的行文用它。县教育局向县财政局要经费，两家平级，用函；省里某厅答复外省某市政府的询问，也用函。两家之间没有领导与被领导、业务指导与被指导的关系，就用函，级别高低不论。看关系，不看口气。
             ---
             起草请示：事情还没办，向有隶属关系的上级机关请求批准、请求指示或请求解决困难，需要上级批复后才能实施：用 gongwen-qingshi。 向上级机关汇报工作进展和结果、反映情况、答复上级询问或报送材料，陈述性上行文，不要求上级批复，文中不夹带请求批准的事项：用 gongwen-baogao。 起草通知：向下级机关或有关单位布置工作、提出执行要求、召集会议、任免人员，或者批转、转发、印发文件：用 gongwen-tongzhi。 把机关单位的办公会、专题会、协调会记录整理成正式会议纪要：归纳会议主要情况和议定事项，落实到责任单位和时限，用“会议认为”“会议议定”等表述，并列明出席、请假、列席人员：用 gongwen-jiyao。
             ---

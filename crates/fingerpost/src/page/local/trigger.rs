@@ -7,7 +7,7 @@ use super::{Language, Neighborhood, Page};
 use crate::text::{Tokenizer, for_each_term};
 
 /// Characters for what the skill does; the rest is for when to use it, and for cues.
-const WHAT_CHARS: usize = 160;
+const WHAT_CHARS: usize = 240;
 
 /// Items taken from a section on when to use the skill.
 const ITEMS: usize = 3;
@@ -16,27 +16,14 @@ const ITEMS: usize = 3;
 const CUES: usize = 6;
 const CUE_CHARS: usize = 50;
 
-/// How people ask, the same on every page. Words of asking ("please", "I", "help") stand in few
-/// documents, so an index takes them for rare and telling ones; said on every page, they count for
-/// nothing, as they should.
-const ASKING: [(Language, &str); 2] = [
-    (
-        Language::English,
-        r#"A user may ask for it in words such as "I want to", "can you help me with the", "please do this on my", "how do I" or "what is that", and be in need of it by name or as part of an aim."#,
-    ),
-    (Language::Chinese, "用户可能说“我想要”“请帮我”“我需要”“这个怎么做”或“是什么”。"),
-];
-
-/// What the skill does, when its author wants it used, the terms its neighbors lack, and how people
-/// ask.
+/// What the skill does, when its author wants it used, and the terms its neighbors lack.
 pub(super) fn trigger(
     neighborhood: &Neighborhood<'_>,
     member: usize,
     language: Language,
 ) -> String {
     let skill = neighborhood.members[member];
-    let asking = ASKING.iter().find(|(of, _)| *of == language).map_or("", |(_, text)| text);
-    let most = Page::MAX_TRIGGER - asking.chars().count() - 1;
+    let most = Page::MAX_TRIGGER;
     let parts = neighborhood.parts(member);
     let mut trigger = Draft::default();
     let name = words_of(&skill.name).unwrap_or_else(|| skill.name.replace('-', " "));
@@ -64,7 +51,6 @@ pub(super) fn trigger(
         };
         trigger.add(&text, most.saturating_sub(trigger.characters()));
     }
-    trigger.add(asking, Page::MAX_TRIGGER - trigger.characters());
     trigger.text
 }
 
