@@ -9,6 +9,7 @@ mod plan;
 mod progress;
 
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -147,7 +148,7 @@ impl<'a> Job<'a> {
             },
             ..ChatConfig::new(api, model.clone())
         };
-        let price = price(args, &chat)?;
+        let price = price(args.prices.as_deref(), &chat.base_url, &chat.model)?;
         if args.max_cost.is_some() && price.is_none() {
             let message = format!(
                 "no price is known for {model}, so --max-cost cannot be kept; give its price in a file with --prices, or use --max-calls"
@@ -276,12 +277,14 @@ impl Summary {
     }
 }
 
-/// The model's price. A server on this machine costs nothing that a table knows of.
-fn price(
-    args: &LlmArgs,
-    chat: &ChatConfig,
+/// The price of a model at a server, from the user's table and ours. A server on this machine costs
+/// nothing that ours knows of.
+pub(crate) fn price(
+    table: Option<&Path>,
+    url: &str,
+    model: &str,
 ) -> anyhow::Result<Option<fingerpost_models::KnownPrice>> {
-    let mine = match &args.prices {
+    let mine = match table {
         None => None,
         Some(file) => {
             let parsed = Prices::parse(&source::text(file)?);
@@ -290,7 +293,7 @@ fn price(
             })?)
         }
     };
-    let host = chat.base_url.split("://").nth(1).unwrap_or_default();
+    let host = url.split("://").nth(1).unwrap_or_default();
     let local = ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name));
     let prices = match (mine, local) {
         (Some(mine), true) => mine,
@@ -298,7 +301,7 @@ fn price(
         (Some(mine), false) => mine.before(Prices::built_in()),
         (None, false) => Prices::built_in(),
     };
-    Ok(prices.of(&chat.model))
+    Ok(prices.of(model))
 }
 
 /// Set by the first Ctrl-C; the second ends the process. Every answer is on disk by then.

@@ -11,6 +11,7 @@ use fingerpost::atlas::AtlasError;
 use fingerpost::diagnostic::{Diagnostic, Severity};
 use fingerpost::eval::FormatError;
 use fingerpost::library::LoadError;
+use fingerpost_models::SettingsError;
 use indicatif::ProgressBar;
 
 use crate::args::Global;
@@ -60,6 +61,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         cause.is::<UsageError>()
             || cause.is::<FormatError>()
             || cause.is::<LoadError>()
+            || cause.is::<SettingsError>()
             || matches!(cause.downcast_ref(), Some(AtlasError::Load(_)))
     });
     if usage { Exit::Usage.into() } else { Exit::Outside.into() }
