@@ -73,6 +73,8 @@ pub(crate) enum Verb {
     Compile(Box<Compile>),
     /// Choose one skill for a request, or none, and say why not the others.
     Route(Box<crate::route::RouteArgs>),
+    /// Show how each candidate of a request came to its place, and what rules it out.
+    Explain(crate::explain::ExplainArgs),
     /// Rank the skills of a library for a request.
     Search(Search),
     /// Show who could be taken for a skill.

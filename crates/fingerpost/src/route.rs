@@ -4,6 +4,7 @@
 //! and picks one. Every candidate that was not picked gets a reason: the boundary that gives the request away, or the
 //! words that speak for the other. The boundary advises, and nothing filters on it.
 
+pub mod explain;
 pub mod llm;
 mod local;
 pub mod none;
@@ -238,8 +239,12 @@ fn shares(
     })
 }
 
-/// The heaviest terms as the request has them, a word left out that is part of a pair.
 fn strongest(request: &str, weighted: &[(String, f32)]) -> Vec<String> {
+    heaviest(request, weighted, SHOWN).into_iter().map(|(term, _)| term).collect()
+}
+
+/// The heaviest terms as the request has them, a word left out that is part of a pair.
+fn heaviest(request: &str, weighted: &[(String, f32)], most: usize) -> Vec<(String, f32)> {
     let words = words_of_phrases(request);
     let mut weighted: Vec<(&String, f32)> = weighted
         .iter()
@@ -247,11 +252,12 @@ fn strongest(request: &str, weighted: &[(String, f32)]) -> Vec<String> {
         .filter_map(|(term, weight)| Some((words.get(term)?, *weight)))
         .collect();
     weighted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let mut shown: Vec<String> = Vec::new();
-    for (term, _) in weighted {
+    let mut shown: Vec<(String, f32)> = Vec::new();
+    for (term, weight) in weighted {
         let part_of = |a: &str, b: &str| a.split(' ').any(|word| word == b);
-        if shown.len() < SHOWN && !shown.iter().any(|s| part_of(s, term) || part_of(term, s)) {
-            shown.push(term.clone());
+        let is_told = shown.iter().any(|(s, _)| part_of(s, term) || part_of(term, s));
+        if shown.len() < most && !is_told {
+            shown.push((term.clone(), weight));
         }
     }
     shown
