@@ -6,7 +6,7 @@ use std::io::Write as _;
 use clap::Args;
 use fingerpost::index::{Hit, Scratch};
 use fingerpost::route::explain::{Explained, Ranks, explain};
-use fingerpost::route::{Candidate, Decision, Route};
+use fingerpost::route::{Addends, Candidate, Decision, Route};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
 use fingerpost::view::{Cards, View};
@@ -134,46 +134,50 @@ fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow:
     Ok(())
 }
 
-/// Columns that the table needs beside the skill: with what was added up, and without.
-const WIDE: usize = 68;
-const NARROW: usize = 25;
-
-/// The narrowest column of skills that can be read.
+/// The narrowest column of skills beside which there is room for what was added up.
 const LEAST: usize = 26;
 
 /// One line a candidate: places, and what was added up where there is room for it.
 fn places(candidates: &[Explained], width: usize) -> String {
-    let wide = width >= WIDE + LEAST;
-    let mut header = vec!["skill", "raw", "page"];
-    if wide {
-        header.extend(["retrieved", "whole", "sentence", "head", "trigger"]);
-    }
-    header.push("total");
-    let mut table = table(header);
-    let room = width.saturating_sub(if wide { WIDE } else { NARROW });
-    for candidate in candidates {
-        let Explained { place, in_pool, ranks, evidence, total, .. } = candidate;
+    let places = ["raw", "page", "total"];
+    let addends = ["raw", "page", "retrieved", "whole", "sentence", "head", "trigger", "total"];
+    let figure = |value: f64| format!("{value:.2}");
+    let short = |candidate: &Explained| {
+        let Explained { ranks, total, .. } = candidate;
+        vec![shown(ranks.raw), moved(ranks), figure(*total)]
+    };
+    let long = |candidate: &Explained| {
+        let Addends { retrieved, whole, sentence, head, trigger } = candidate.evidence;
+        let mut row = short(candidate);
+        row.splice(2..2, [retrieved, whole, sentence, head, trigger].map(figure));
+        row
+    };
+    let wide: Vec<Vec<String>> = candidates.iter().map(long).collect();
+    let (header, rows) = match room(&addends, &wide, width) >= LEAST {
+        true => (&addends[..], wide),
+        false => (&places[..], candidates.iter().map(short).collect()),
+    };
+    let room = room(header, &rows, width);
+    let mut table = table(["skill"].into_iter().chain(header.iter().copied()));
+    for (candidate, row) in candidates.iter().zip(rows) {
+        let Explained { place, in_pool, .. } = candidate;
         let place = if *in_pool { format!("{place:>2}  ") } else { format!("({place}) ") };
-        let known = room.saturating_sub(place.len());
+        let left = room.saturating_sub(place.len());
         let id = plain(&candidate.skill);
         // Of a long id, the name says more than the beginning.
-        let id = if console_width(&id) > known { cut(&candidate.name, known) } else { id.into() };
-        let mut row = vec![format!("{place}{id}"), shown(ranks.raw), moved(ranks)];
-        let figure = |value: f64| format!("{value:.2}");
-        if wide {
-            let parts = [
-                evidence.retrieved,
-                evidence.whole,
-                evidence.sentence,
-                evidence.head,
-                evidence.trigger,
-            ];
-            row.extend(parts.map(figure));
-        }
-        row.push(figure(*total));
-        table.add_row(row);
+        let id = if console_width(&id) > left { cut(&candidate.name, left) } else { id.into() };
+        table.add_row([format!("{place}{id}")].into_iter().chain(row));
     }
     table.to_string()
+}
+
+/// Columns that are left for the skill: each of the others has a space on both sides and one before.
+fn room(header: &[&str], rows: &[Vec<String>], width: usize) -> usize {
+    let widest = |at: usize| {
+        let cells = rows.iter().map(|row| console_width(&row[at]));
+        cells.chain([header[at].len()]).max().unwrap_or(0)
+    };
+    width.saturating_sub(2 + (0..header.len()).map(|at| widest(at) + 3).sum::<usize>())
 }
 
 fn shown(rank: Option<usize>) -> String {
@@ -230,7 +234,6 @@ fn details(candidate: &Explained, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use fingerpost::route::Addends;
     use fingerpost::route::explain::{Clause, Shared};
     use fingerpost::skill::SkillId;
 
@@ -268,7 +271,14 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_shows_what_was_added_up() {
-        expect![[r#""#]].assert_eq(&places(&candidates(), 100));
+        expect![[r#"
+             skill                         raw     page   retrieved   whole   sentence   head   trigger   total 
+            ────────────────────────────────────────────────────────────────────────────────────────────────────
+              1  qtc-fridericia              3    1 ▲2         1.00    0.50       0.25   0.12      0.00    1.88 
+              2  qtc-�[31mbazett             1    2 ▼1         1.00    0.50       0.25   0.12      0.00    1.88 
+              3  年终奖单独计税还是并入…     –   12 ▲          1.00    0.50       0.25   0.12      0.00    1.88 
+             (11) loans/loan-payment        40    – ▼          1.00    0.50       0.25   0.12      0.00    1.88 
+            ────────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
     }
 
     #[test]
@@ -278,7 +288,7 @@ mod tests {
             request: "A payment with a residual value at the end ".repeat(4),
             skill: SkillId::new("loans/balloon"),
         });
-        for width in [40, 60, 93, 94, 120] {
+        for width in [40, 60, 95, 98, 99, 120] {
             let candidates = candidates();
             let mut text = places(&candidates, width) + "\n" + &legend(&candidates, width);
             text += &details(&long, width);
@@ -291,6 +301,14 @@ mod tests {
 
     #[test]
     fn a_narrow_one_shows_places_and_totals() {
-        expect![[r#""#]].assert_eq(&places(&candidates(), 50));
+        expect![[r#"
+             skill                       raw     page   total 
+            ──────────────────────────────────────────────────
+              1  qtc-fridericia            3    1 ▲2     1.88 
+              2  qtc-�[31mbazett           1    2 ▼1     1.88 
+              3  年终奖单独计税还是并…     –   12 ▲      1.88 
+             (11) loans/loan-payment      40    – ▼      1.88 
+            ──────────────────────────────────────────────────"#]]
+        .assert_eq(&places(&candidates(), 50));
     }
 }
