@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::choose::{ByModel, Summary};
 use crate::args::{Compare, Eval, EvalVerb, Global};
 use crate::output::{self, Exit, FAINT, UsageError, plural};
-use crate::route::Chooser;
+use crate::route::{Chooser, ChoosingArgs};
 use crate::source;
 use crate::table::table;
 
@@ -37,6 +37,10 @@ struct Answer<'a> {
 pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     if let Some(EvalVerb::Compare(compare)) = &eval.verb {
         return run_compare(compare, global);
+    }
+    if eval.chooser.is_none() && eval.choosing != ChoosingArgs::default() {
+        let message = "--pool, --max, --always, --cards and --rotate are for a chooser: name it with --chooser";
+        return Err(UsageError::new(message).into());
     }
     let qrels_file =
         named_or_beside(eval.qrels.as_ref(), eval, &["qrels.tsv", "qrels/test.tsv"], "--qrels")?;

@@ -9,7 +9,7 @@ use fingerpost::route::explain::{Explained, Ranks, explain};
 use fingerpost::route::{Addends, Candidate, Decision, Route};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
-use fingerpost::view::{Cards, View};
+use fingerpost::view::View;
 use serde::Serialize;
 
 use crate::args::{Global, LibraryArgs, RetrieverArgs};
@@ -29,7 +29,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, default_value_t = Retriever::Bm25)]
     retriever: Retriever,
     /// Candidates shown to the chooser.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = ChoosingArgs::default().pool)]
     pool: usize,
     /// Tell about this skill, by id or name, whether it was a candidate or not.
     #[arg(long, value_name = "SKILL")]
@@ -49,7 +49,7 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
-    let choosing = ChoosingArgs::of(args.pool);
+    let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
     let router = Router::open(&args.library, args.retriever, &choosing, global)?;
     let raw = RetrieverArgs::of(args.retriever, View::Raw);
     let raw = source::searcher(&args.library, global, &raw)?;
@@ -86,15 +86,6 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
         print(&route, &candidates, told)?;
     }
     Ok(if route.decision == Decision::Use { Exit::Done } else { Exit::Findings })
-}
-
-impl ChoosingArgs {
-    /// The local chooser's defaults with a pool of this size.
-    fn of(pool: usize) -> Self {
-        let rotate = std::num::NonZeroUsize::MIN;
-        let cards = Cards::default();
-        Self { pool, max: 1, always: false, cards, rotate, answer_tokens: 0 }
-    }
 }
 
 /// Everything that shares anything with the request, best first.
@@ -220,7 +211,7 @@ fn details(candidate: &Explained, width: usize) -> String {
     }
     let shared = candidate.shared.iter();
     let shared: Vec<String> =
-        shared.map(|shared| format!("“{}” {:.2}", shared.term, shared.weight)).collect();
+        shared.map(|shared| format!("“{}” {:.3}", shared.term, shared.weight)).collect();
     match shared.is_empty() {
         true => line("shares", "no word that counts"),
         false => line("shares", &shared.join(", ")),

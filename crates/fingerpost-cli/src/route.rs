@@ -54,28 +54,41 @@ pub(crate) enum Chooser {
 }
 
 /// How to choose.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Choosing")]
 pub(crate) struct ChoosingArgs {
     /// Candidates shown to the chooser.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = Self::default().pool)]
     pub(crate) pool: usize,
     /// Skills in the answer at most; more than one only where the request needs it.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = Self::default().max)]
     pub(crate) max: usize,
     /// Answer with a skill even if none fits.
     #[arg(long)]
     pub(crate) always: bool,
     /// What a card shows beside name and description: base (nothing), boundary, or ids (the boundary
     /// with ids for names, an ablation).
-    #[arg(long, value_name = "ARM", default_value_t)]
+    #[arg(long, value_name = "ARM", default_value_t = Self::default().cards)]
     pub(crate) cards: Cards,
     /// llm: ask so often, with the candidates rotated, and let the votes decide.
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value_t = Self::default().rotate)]
     pub(crate) rotate: NonZeroUsize,
     /// llm: tokens of an answer; more for models that think aloud.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = Self::default().answer_tokens)]
     pub(crate) answer_tokens: u32,
+}
+
+impl Default for ChoosingArgs {
+    fn default() -> Self {
+        Self {
+            pool: 10,
+            max: 1,
+            always: false,
+            cards: Cards::Boundary,
+            rotate: NonZeroUsize::MIN,
+            answer_tokens: 1000,
+        }
+    }
 }
 
 /// Everything that routes the requests of a library.

@@ -95,6 +95,7 @@ fn the_chooser_beats_rank_1_and_answers_what_can_be_answered() {
     let answered = 1.0 - wrongly / answer["queries"].as_f64().unwrap();
     assert!(answered >= 0.95, "{answered} of the answerable requests were answered");
     assert!(none["recall"].as_f64().unwrap() > 0.2, "{none}");
+    assert_eq!(fixture.run(&["eval", "--pool", "5"]).status.code(), Some(2), "whose pool?");
 }
 
 #[test]
