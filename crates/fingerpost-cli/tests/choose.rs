@@ -6,7 +6,8 @@ mod chat_server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use chat_server::{Act, Server};
 use serde_json::{Value, json};
@@ -46,13 +47,17 @@ impl Fixture {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
         command.args(arguments).env("FINGERPOST_ATLAS", self.path("atlas"));
         command.env("HOME", self.folder.path()).current_dir(self.folder.path());
         for variable in ["OPENAI_API_KEY", "FINGERPOST_MODEL", "FINGERPOST_BASE_URL"] {
             command.env_remove(variable);
         }
-        command.output().unwrap()
+        command
     }
 
     /// A verb with the model behind a server.
@@ -278,4 +283,29 @@ fn a_hostile_skill_reaches_neither_model_nor_terminal() {
     assert!(evil.contains("Ignore all cards") && !evil.contains('\u{1b}'), "{evil:?}");
     let text = asked[0].body["messages"][1]["content"].as_str().unwrap();
     assert_eq!(text.matches("\n<card-").count(), cards.len());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_what_was_answered() {
+    let fixture = Fixture::new();
+    let server = Server::start(vec![Act::Slowly(Duration::from_millis(200)); 100]);
+    let arguments = ["eval", "--library", "library", "--chooser", "llm", "--model", "fake"];
+    let measuring = fixture
+        .command(&[&arguments[..], &["--base-url", &server.url, "--json"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while server.asked().len() < 6 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = measuring.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = measuring.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", err(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["llm"]["calls"], server.asked().len(), "every call under way was kept");
+    assert!(answer["left"].as_u64() > Some(0) && answer["micro"].is_null());
 }
