@@ -180,7 +180,7 @@ fn what_cannot_be_used_falls_back_to_the_first_hit_and_says_so() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(answer["skill"], answer["hits"][0]["skill"]);
     let fallback = answer["fallback"].as_str().unwrap();
-    assert!(fallback.contains("\"x\" is none of the choices"), "{fallback}");
+    assert!(fallback.contains("the choice is none of those offered"), "{fallback}");
     assert!(err(&output).contains("warning: the model did not choose"), "{}", err(&output));
     assert_eq!(answer["llm"]["answers"]["unchecked"], 2);
     assert!(server.asked()[1].body.to_string().contains("holds no JSON object"));

@@ -45,11 +45,10 @@ pub enum ReplyError {
         /// What is wrong.
         message: String,
     },
-    /// The model chose what it was not offered.
-    #[error("{choice} is none of the choices: answer with {offered}")]
+    /// The model chose what it was not offered. What it chose is not repeated: a stranger may have
+    /// told it, and the error goes back to it in our own voice.
+    #[error("the choice is none of those offered: answer with {offered}")]
     UnknownChoice {
-        /// What it chose.
-        choice: String,
         /// What it was offered.
         offered: String,
     },

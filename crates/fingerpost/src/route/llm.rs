@@ -332,8 +332,7 @@ fn read(
         None => {
             let or_none = if answering == Answering::OrNone { ", or \"none\"" } else { "" };
             let offered = format!("the number of a candidate, 1 to {candidates}{or_none}");
-            let choice = choice.to_string().chars().take(80).collect();
-            return Err(ReplyError::UnknownChoice { choice, offered });
+            return Err(ReplyError::UnknownChoice { offered });
         }
     };
     let words = |value: &Value| {
