@@ -127,7 +127,7 @@ impl Router {
         request: &str,
         scratch: &mut Scratch,
     ) -> anyhow::Result<(Route, Vec<Hit>)> {
-        let hits = self.hits(request, scratch)?;
+        let hits = self.searcher.search(request, self.pool, scratch)?;
         let candidates = self.candidates(&hits);
         let terms = &self.searcher.sparse;
         let best = terms.search(request, 1, Zeros::Dropped, scratch)?;
@@ -135,12 +135,12 @@ impl Router {
         Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
     }
 
-    /// What the search found, best first.
+    /// What a model chooses from: the first hits, best first.
     pub(crate) fn hits(&self, request: &str, scratch: &mut Scratch) -> anyhow::Result<Vec<Hit>> {
         Ok(self.searcher.search(request, self.pool, scratch)?)
     }
 
-    /// The same, with all that a chooser may read.
+    /// Hits with all that a chooser may read of them.
     pub(crate) fn candidates(&self, hits: &[Hit]) -> Vec<Candidate<'_>> {
         let candidate = |hit: &Hit| {
             let skill = self.compiled.skill(hit.skill);
