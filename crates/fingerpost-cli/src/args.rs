@@ -91,7 +91,7 @@ pub(crate) enum Verb {
     Export(Export),
     /// Take pages from a file that `export` wrote.
     Import(Import),
-    /// Measure a retriever on judged queries, or compare runs.
+    /// Measure a retriever or a chooser on judged queries, or compare runs.
     Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
@@ -212,8 +212,6 @@ pub(crate) struct Eval {
     /// Let a chooser pick among the first hits of the full view: local (no model), or llm.
     #[arg(long, value_name = "CHOOSER", conflicts_with = "run", hide_possible_values = true)]
     pub(crate) chooser: Option<Chooser>,
-    #[command(flatten)]
-    pub(crate) choosing: ChoosingArgs,
     /// Measure this run instead of searching: TREC, SR-Agents JSON or JSON Lines.
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) run: Option<PathBuf>,
@@ -228,6 +226,8 @@ pub(crate) struct Eval {
     /// Write the judgements in another format: .tsv for BEIR, anything else for TREC.
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choosing: ChoosingArgs,
     #[command(flatten)]
     pub(crate) server: ModelArgs,
 }

@@ -186,12 +186,12 @@ pub fn card(
     let mut card = format!("{}: {}", cut(tidy(name)), cut(tidy(description)));
     if !boundary.is_empty() {
         card.push_str("\n  Not for: ");
-        card.push_str(&tidy(&boundary));
+        card.push_str(&cut(tidy(&boundary)));
     }
     card
 }
 
-/// Longer names and descriptions are no such: the format allows 1,024 characters.
+/// Characters of a card's parts: the format allows 1,024 for a description, and a boundary has 400.
 const LONGEST: usize = 1200;
 
 fn cut(mut text: String) -> String {
@@ -235,6 +235,15 @@ mod tests {
             card(Cards::Ids),
             "bazett: Corrects QT.\n  Not for: A cube root: use qt/fridericia."
         );
+    }
+
+    #[test]
+    fn a_card_is_short_and_of_visible_characters_whatever_its_author_wrote() {
+        let long = "年".repeat(5000);
+        let shown = card("a\u{200b}\n\nb\u{1b}[2J", &long, None, Cards::Base, |_| String::new());
+        assert_eq!(shown.lines().count(), 1);
+        assert!(shown.starts_with("a b[2J: 年") && shown.ends_with("年…"), "{shown}");
+        assert_eq!(shown.chars().filter(|c| *c == '年').count(), LONGEST);
     }
 
     #[test]
