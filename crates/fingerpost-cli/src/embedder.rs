@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use fingerpost::atlas::{Atlas, Compiled};
+use fingerpost::chat::Usage;
 use fingerpost::compile::{Vectorizer, fit_of};
 use fingerpost::embedding::{EmbedError, Embedder, FitConfig, Profile};
 use fingerpost_models::catalog::{self, Known, Runs};
@@ -12,6 +13,7 @@ use fingerpost_models::{Cached, EngineKind, HttpConfig, HttpEmbedder, Store, ope
 use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
+use crate::llm;
 use crate::output::UsageError;
 use crate::progress::Progress;
 
@@ -124,14 +126,19 @@ impl Source {
             Source::Fit => return Ok(Opened::Fit),
             Source::Model { name } => open(&folder_of(name)?, EngineKind::of_process())?,
             Source::Folder { path } => open(path, EngineKind::of_process())?,
-            Source::Server { .. } => Box::new(self.server()?),
+            Source::Server { .. } => Box::new(self.server(atlas)?),
         };
-        let cached = Cached::open(embedder, &atlas.path().join("embedded"))?;
+        let mut cached = Cached::open(embedder, &atlas.path().join("embedded"))?;
+        if let Source::Server { batch, .. } = self {
+            // What was paid for is saved before more is asked for.
+            cached = cached.batch(batch.unwrap_or(HttpConfig::BATCH) * HttpConfig::CONNECTIONS);
+        }
         let progress = Progress::new(global, "embedding", "text");
         Ok(Opened::Model(Box::new(cached.progress(move |done, all| progress.at(done, all)))))
     }
 
-    fn server(&self) -> anyhow::Result<HttpEmbedder> {
+    /// A server's embedder, every call of which goes into the ledger.
+    fn server(&self, atlas: &Atlas) -> anyhow::Result<HttpEmbedder> {
         let Source::Server { url, model, dimensions, key_variable, batch, rpm } = self else {
             unreachable!("asked of servers only");
         };
@@ -153,7 +160,17 @@ impl Source {
         config.key_variable.clone_from(key_variable);
         config.requests_per_minute = *rpm;
         config.batch_texts = batch.unwrap_or(config.batch_texts);
-        Ok(HttpEmbedder::new(config)?)
+        let ledger = atlas.ledger()?;
+        let (endpoint, price) = (url.clone(), llm::price(None, url, model)?);
+        Ok(HttpEmbedder::new(config)?.on_call(move |call| {
+            // A server that counts nothing is believed to have read about what we would.
+            let tokens = call.tokens.unwrap_or(call.characters as u64 / 4);
+            let usage = Usage { input: tokens, ..Usage::default() };
+            let cost = price.as_ref().map(|price| price.single.of(&usage));
+            ledger
+                .embedded(&call.key, &call.model, &endpoint, tokens, cost)
+                .map_err(|error| error.to_string())
+        }))
     }
 }
 

@@ -17,7 +17,7 @@ use fingerpost::reply::Tally;
 use serde::Serialize;
 
 pub(crate) use self::args::{LlmArgs, ModelArgs};
-pub(crate) use self::model::Model;
+pub(crate) use self::model::{Model, price};
 pub(crate) use self::progress::Progress;
 use crate::args::Global;
 use crate::output::{self, Exit, UsageError, plural};

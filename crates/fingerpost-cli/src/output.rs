@@ -12,6 +12,7 @@ use fingerpost::chat::ChatError;
 use fingerpost::diagnostic::{Diagnostic, Severity};
 use fingerpost::eval::FormatError;
 use fingerpost::library::LoadError;
+use fingerpost_models::SettingsError;
 use indicatif::ProgressBar;
 
 use crate::args::Global;
@@ -61,6 +62,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         cause.is::<UsageError>()
             || cause.is::<FormatError>()
             || cause.is::<LoadError>()
+            || cause.is::<SettingsError>()
             || matches!(cause.downcast_ref(), Some(AtlasError::Load(_)))
     });
     let interrupted =

@@ -235,3 +235,40 @@ fn a_second_writer_is_told_who_is_first() {
     // Readers are not disturbed.
     fixture.json(&["atlas", "stats", "--library", "library"]);
 }
+
+/// Two processes read while a third writes: each answer is of one whole state, before or after.
+#[test]
+fn readers_see_whole_states_while_one_writes() {
+    let fixture = Fixture::new(&["loans", "qt-correction"]);
+    fixture.compile();
+    let states: Vec<Value> = ["--max-size=10", "--max-size=2"]
+        .iter()
+        .map(|size| {
+            let answer = fixture.json(&["compile", "library", "--rebuild", size]);
+            assert!(answer["skills"].as_u64().unwrap() > 0);
+            fixture.json(&["atlas", "stats", "--library", "library"])
+        })
+        .collect();
+    assert_ne!(states[0], states[1], "the two states can be told apart");
+    let writing = std::sync::atomic::AtomicBool::new(true);
+    let going = || writing.load(std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let read = || {
+            let mut seen = 0;
+            while going() || seen == 0 {
+                let state = fixture.json(&["atlas", "stats", "--library", "library"]);
+                assert!(states.contains(&state), "a state that never was: {state}");
+                seen += 1;
+            }
+            seen
+        };
+        let readers = [scope.spawn(read), scope.spawn(read)];
+        for round in 0..6 {
+            let size = ["--max-size=10", "--max-size=2"][round % 2];
+            fixture.json(&["compile", "library", "--rebuild", size]);
+        }
+        writing.store(false, std::sync::atomic::Ordering::Relaxed);
+        let seen: usize = readers.map(|reader| reader.join().unwrap()).iter().sum();
+        assert!(seen > 4, "the readers read {seen} times");
+    });
+}

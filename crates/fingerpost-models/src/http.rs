@@ -65,6 +65,8 @@ pub struct InputType {
 /// One request that was answered: what a ledger wants to know.
 #[derive(Debug, Clone)]
 pub struct Call {
+    /// Identifies what was asked, and of which model.
+    pub key: String,
     /// The model asked.
     pub model: String,
     /// Texts in it.
@@ -91,9 +93,14 @@ pub struct HttpEmbedder {
     on_call: Option<Box<OnCall>>,
 }
 
-type OnCall = dyn Fn(&Call) + Send + Sync;
+type OnCall = dyn Fn(&Call) -> Result<(), String> + Send + Sync;
 
 impl HttpConfig {
+    /// Texts a request, unless said otherwise.
+    pub const BATCH: usize = 64;
+    /// Requests under way at once, unless said otherwise.
+    pub const CONNECTIONS: usize = 2;
+
     /// A server for vectors of this length, read as they come.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>, dimensions: usize) -> Self {
         Self {
@@ -108,9 +115,9 @@ impl HttpConfig {
             query_prefix: String::new(),
             document_prefix: String::new(),
             input_type: None,
-            batch_texts: 64,
+            batch_texts: Self::BATCH,
             batch_characters: 200_000,
-            connections: 2,
+            connections: Self::CONNECTIONS,
             requests_per_minute: None,
             timeout: Duration::from_secs(120),
             retry: RetryConfig::default(),
@@ -172,9 +179,13 @@ impl HttpEmbedder {
         })
     }
 
-    /// Hears of every answered request.
+    /// Hears of every answered request before its answer is used; an answer that could not be
+    /// written down is not used.
     #[must_use]
-    pub fn on_call(mut self, listener: impl Fn(&Call) + Send + Sync + 'static) -> Self {
+    pub fn on_call(
+        mut self,
+        listener: impl Fn(&Call) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
         self.on_call = Some(Box::new(listener));
         self
     }
@@ -225,13 +236,14 @@ impl HttpEmbedder {
         })?;
         if let Some(listener) = &self.on_call {
             listener(&Call {
+                key: blake3::hash(&body).to_hex().to_string(),
                 model: self.config.model.clone(),
                 texts: texts.len(),
                 characters: texts.iter().map(|text| text.chars().count()).sum(),
                 tokens,
                 attempts,
                 elapsed: start.elapsed(),
-            });
+            })?;
         }
         Ok(values)
     }

@@ -124,7 +124,9 @@ fn group(
     let library_digest = library.digest().to_hex().to_string();
     let Some((before, change)) = carried else {
         let Embedded { profile, vectors, model, trust } = vectorizer.embed_all(library)?;
-        let (neighborhoods, report) = partition(&vectors, &config.neighborhood);
+        let max_distance = config.neighborhood.max_distance.for_profile(&profile);
+        let (neighborhoods, report) =
+            partition(&vectors, &NeighborhoodConfig { max_distance, ..config.neighborhood });
         let done = CompileReport {
             added,
             changed,

@@ -9,6 +9,7 @@ mod build;
 mod dense;
 mod file;
 pub mod fusion;
+mod lists;
 mod model;
 mod top_k;
 pub mod trust;
@@ -22,11 +23,12 @@ pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
 
 use self::file::{Layout, Postings, SEGMENT, Storage};
+use self::lists::Lists;
 use self::top_k::TopK;
 use crate::library::Library;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
-use crate::text::{Tokenizer, for_each_term, is_idle};
+use crate::text::{IDLE, Tokenizer, for_each_term};
 use crate::view::View;
 
 /// Everything that decides what an index of a given library holds.
@@ -70,6 +72,8 @@ pub enum Zeros {
 pub struct SparseIndex {
     storage: Storage,
     layout: Layout,
+    /// Numbers of the terms that do not count in a request.
+    idle: Vec<u32>,
 }
 
 /// Working memory of a search, to be used again for the next one.
@@ -85,7 +89,7 @@ impl SparseIndex {
     pub fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Self {
         let storage = build::build(library, pages, config);
         let layout = Layout::of(&storage).expect("an index just built has a valid layout");
-        Self { storage, layout }
+        Self::of(storage, layout)
     }
 
     /// Takes bytes that an earlier build wrote, checking what they claim to be.
@@ -93,7 +97,16 @@ impl SparseIndex {
         let storage = Storage::Mapped(map);
         let layout = Layout::of(&storage)?;
         layout.verify_all_but_postings(&storage)?;
-        Ok(Self { storage, layout })
+        Ok(Self::of(storage, layout))
+    }
+
+    fn of(storage: Storage, layout: Layout) -> Self {
+        let mut idle = Vec::new();
+        if layout.meta.config.tokenizer == Tokenizer::Auto {
+            idle.extend(IDLE.iter().filter_map(|word| layout.find_term(&storage, word)));
+            idle.sort_unstable();
+        }
+        Self { storage, layout, idle }
     }
 
     /// The bytes to keep on disk.
@@ -167,16 +180,24 @@ impl SparseIndex {
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>, IndexError> {
         let weighted = self.weigh(query, &mut scratch.terms);
-        let segments = self.len().div_ceil(SEGMENT);
-        scratch.scores.resize(segments, [0.0; SEGMENT]);
-        scratch.scores.as_flattened_mut()[..self.len()].fill(0.0);
-        for (segment, scores) in scratch.scores.iter_mut().enumerate() {
-            for &(term, weight) in &weighted {
-                add(scores, self.postings(segment, term)?, weight);
-            }
+        let Scratch { scores, top, .. } = scratch;
+        scores.resize(self.len().div_ceil(SEGMENT), [0.0; SEGMENT]);
+        scores.as_flattened_mut()[..self.len()].fill(0.0);
+
+        let lists: Vec<Lists<'_>> =
+            (0..scores.len()).map(|at| self.lists(at, &weighted)).collect::<Result<_, _>>()?;
+        for (scores, lists) in scores.iter_mut().zip(&lists) {
+            lists.add_rare(scores);
         }
-        let scores = &scratch.scores.as_flattened()[..self.len()];
-        let mut hits = scratch.top.select(scores, k);
+        let scores = &mut scores.as_flattened_mut()[..self.len()];
+        let mut hits = match top.find_within_reach(scores, k, &lists) {
+            true => top.best(k),
+            false => {
+                let segments = scores.chunks_mut(SEGMENT).zip(&lists);
+                segments.for_each(|(scores, lists)| lists.add_common(scores));
+                top.select(scores, k)
+            }
+        };
         if zeros == Zeros::Kept && hits.len() < k {
             let unmatched = (0..self.len() as u32).filter(|&row| scores[row as usize] <= 0.0);
             let missing = k - hits.len();
@@ -263,28 +284,39 @@ impl SparseIndex {
 
     /// What a term counts in a skill, if it has it.
     fn weight(&self, term: u32, skill: SkillIdx) -> Result<Option<f32>, IndexError> {
-        let postings = self.postings(skill.row() / SEGMENT, term)?;
-        let found = postings.rows.binary_search(&((skill.row() % SEGMENT) as u16));
-        Ok(found.ok().map(|at| postings.weights[at]))
+        let at = skill.row() % SEGMENT;
+        Ok(match self.postings(skill.row() / SEGMENT, term)? {
+            Postings::Rare { rows, weights } => {
+                rows.binary_search(&(at as u16)).ok().map(|at| weights[at])
+            }
+            Postings::Common { weights } => Some(weights[at]).filter(|weight| *weight != 0.0),
+        })
     }
 
     /// The request's known terms, each once, in the order of their numbers, with their weights.
     fn weigh(&self, query: &str, known: &mut Vec<u32>) -> Vec<(u32, f32)> {
         known.clear();
-        let tokenizer = self.config().tokenizer;
-        let mut idle = Vec::new();
-        for_each_term(query, tokenizer, |term| {
-            let asks = tokenizer == Tokenizer::Auto && is_idle(term);
-            let list = if asks { &mut idle } else { &mut *known };
-            list.extend(self.layout.find_term(&self.storage, term));
+        for_each_term(query, self.config().tokenizer, |term| {
+            known.extend(self.layout.find_term(&self.storage, term));
         });
+        known.sort_unstable();
         // People ask in words that few documents have, and rarity would make them count: "I want
         // you to", "please". They are left out, unless the request has no others.
-        if known.is_empty() {
-            known.append(&mut idle);
+        let counts = |term: &u32| self.idle.binary_search(term).is_err();
+        if known.iter().any(counts) {
+            known.retain(counts);
         }
-        known.sort_unstable();
         self.config().model.query_weights(known, self.layout.idf(&self.storage))
+    }
+
+    /// What the terms of a request give to the skills of a segment.
+    fn lists(&self, segment: usize, weighted: &[(u32, f32)]) -> Result<Lists<'_>, IndexError> {
+        let largest = self.layout.largest(&self.storage);
+        let mut lists = Lists::default();
+        for &(term, weight) in weighted {
+            lists.push(self.postings(segment, term)?, weight, largest[term as usize]);
+        }
+        Ok(lists)
     }
 
     fn postings(&self, segment: usize, term: u32) -> Result<Postings<'_>, IndexError> {
@@ -292,19 +324,10 @@ impl SparseIndex {
     }
 }
 
-/// Adds what a term gives to the skills that have it. Nearly all the time of a search is spent
-/// here; on its own, the loop keeps everything in registers.
-#[inline(never)]
-fn add(scores: &mut [f32; SEGMENT], postings: Postings<'_>, weight: f32) {
-    for (&row, &counts) in postings.rows.iter().zip(postings.weights) {
-        scores[usize::from(row)] += weight * counts;
-    }
-}
-
 /// The parts of one skill's score.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Explanation {
-    /// The score, as the search gives it.
+    /// The score, as the search gives it but for the last digits.
     pub score: f32,
     /// Terms of the request that the library knows, largest contribution first.
     pub terms: Vec<TermShare>,

@@ -72,7 +72,7 @@ impl Default for NeighborhoodConfig {
 pub enum Threshold {
     /// This near.
     Fixed(f64),
-    /// Measured in the library: see [`calibrate()`].
+    /// The encoder's own, if it has one; else measured in the library: see [`calibrate()`].
     Calibrated,
 }
 
@@ -80,10 +80,14 @@ impl Threshold {
     /// The paper's value, which belongs to its encoder.
     pub const PAPER: Self = Self::Fixed(0.15);
 
-    /// The default for vectors of this profile.
-    pub fn for_profile(profile: &Profile) -> Self {
+    /// The same for vectors of this profile: an encoder whose distance is known needs no measuring.
+    #[must_use]
+    pub fn for_profile(self, profile: &Profile) -> Self {
         let name = profile.name.to_lowercase();
-        if name.contains("qwen3-embedding") { Self::PAPER } else { Self::Calibrated }
+        match self {
+            Self::Calibrated if name.contains("qwen3-embedding") => Self::PAPER,
+            threshold => threshold,
+        }
     }
 }
 
@@ -275,4 +279,29 @@ fn along_graph(vectors: &Vectors, buckets: &Buckets, probes: usize, limits: Limi
     };
     let (groups, cut): (Vec<_>, Vec<usize>) = graph.pieces().par_iter().map(in_piece).unzip();
     (groups.into_iter().flatten().collect(), cut.into_iter().sum(), graph.crowded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedding::Pooling;
+
+    #[test]
+    fn the_papers_distance_is_for_its_encoder() {
+        let of = |name: &str, threshold: Threshold| {
+            threshold.for_profile(&Profile {
+                name: name.into(),
+                engine: String::new(),
+                weights: String::new(),
+                dimensions: 8,
+                max_tokens: 512,
+                pooling: Pooling::Mean,
+                query_prefix: String::new(),
+                document_prefix: String::new(),
+            })
+        };
+        assert_eq!(of("Qwen3-Embedding-8B", Threshold::Calibrated), Threshold::PAPER);
+        assert_eq!(of("gte-small", Threshold::Calibrated), Threshold::Calibrated);
+        assert_eq!(of("qwen3-embedding-0.6b", Threshold::Fixed(0.2)), Threshold::Fixed(0.2));
+    }
 }

@@ -15,7 +15,8 @@ use std::str::FromStr;
 
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
-pub use phrase::{is_idle, words_of_phrases};
+pub use phrase::words_of_phrases;
+pub(crate) use phrase::{IDLE, is_idle};
 use serde::{Deserialize, Serialize};
 
 /// The rule by which text becomes terms.

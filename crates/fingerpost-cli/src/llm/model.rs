@@ -1,7 +1,7 @@
 //! Which model is asked, for how much, and what stops it?
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl Model {
             },
             ..ChatConfig::new(api, name.clone())
         };
-        let price = price(args, &config)?;
+        let price = price(args.prices.as_deref(), &config.base_url, &name)?;
         if args.max_cost.is_some() && price.is_none() {
             let message = format!(
                 "no price is known for {name}, so --max-cost cannot be kept; give its price in a file with --prices, or use --max-calls"
@@ -107,9 +107,14 @@ impl Model {
     }
 }
 
-/// The model's price. A server on this machine costs nothing that a table knows of.
-fn price(args: &ModelArgs, chat: &ChatConfig) -> anyhow::Result<Option<KnownPrice>> {
-    let mine = match &args.prices {
+/// The price of a model at a server, from the user's table and ours. A server on this machine costs
+/// nothing that ours knows of.
+pub(crate) fn price(
+    table: Option<&Path>,
+    url: &str,
+    model: &str,
+) -> anyhow::Result<Option<KnownPrice>> {
+    let mine = match table {
         None => None,
         Some(file) => {
             let parsed = Prices::parse(&source::text(file)?);
@@ -118,7 +123,7 @@ fn price(args: &ModelArgs, chat: &ChatConfig) -> anyhow::Result<Option<KnownPric
             })?)
         }
     };
-    let host = chat.base_url.split("://").nth(1).unwrap_or_default();
+    let host = url.split("://").nth(1).unwrap_or_default();
     let local = ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name));
     let prices = match (mine, local) {
         (Some(mine), true) => mine,
@@ -126,7 +131,7 @@ fn price(args: &ModelArgs, chat: &ChatConfig) -> anyhow::Result<Option<KnownPric
         (Some(mine), false) => mine.before(Prices::built_in()),
         (None, false) => Prices::built_in(),
     };
-    Ok(prices.of(&chat.model))
+    Ok(prices.of(model))
 }
 
 /// Set by the first Ctrl-C; the second ends the process. Every answer is on disk by then.

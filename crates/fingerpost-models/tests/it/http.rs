@@ -134,7 +134,10 @@ fn roles_prefixes_and_usage_reach_those_they_concern() {
         ..HttpConfig::known(&server.url, "Qwen/Qwen3-Embedding-0.6B", qwen)
     };
     let embedder = HttpEmbedder::new(config).unwrap();
-    let embedder = embedder.on_call(move |call| ledger.lock().unwrap().push(call.clone()));
+    let embedder = embedder.on_call(move |call| {
+        ledger.lock().unwrap().push(call.clone());
+        Ok(())
+    });
     embedder.embed(&["one"], Role::Query).unwrap();
     embedder.embed(&["one"], Role::Document).unwrap();
     let asked = server.asked();

@@ -58,9 +58,12 @@ pub(super) const MIGRATION: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// The step that tells what a call was for; before it, models wrote pages and nothing else.
-pub(super) const PURPOSE: &str =
-    "ALTER TABLE calls ADD COLUMN purpose TEXT NOT NULL DEFAULT 'page';";
+/// The step that tells what a call was for. Before it, models wrote pages and embedded texts; the
+/// latter left no reply.
+pub(super) const PURPOSE: &str = "
+    ALTER TABLE calls ADD COLUMN purpose TEXT NOT NULL DEFAULT 'page';
+    UPDATE calls SET purpose = 'embedding' WHERE state = 'done' AND reply IS NULL;
+";
 
 /// The ledger of an atlas, open.
 #[derive(Debug)]
@@ -76,7 +79,7 @@ pub struct Spend {
     pub day: String,
     /// The model.
     pub model: String,
-    /// What for: a page, a choice.
+    /// What for: a page, a choice, an embedding.
     pub purpose: String,
     /// Calls that were answered.
     pub calls: u64,
@@ -193,11 +196,34 @@ impl Ledger {
         Ok(())
     }
 
+    /// Texts were embedded. Their vectors are kept elsewhere, by what they are vectors of; a request
+    /// that was made twice was paid twice.
+    pub fn embedded(
+        &self,
+        key: &str,
+        model: &str,
+        endpoint: &str,
+        tokens: u64,
+        cost: Option<f64>,
+    ) -> Result<(), AtlasError> {
+        self.with(|connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO calls (key, state, model, endpoint, started, finished, input, cost, purpose)
+                         VALUES (?1, 'done', ?2, ?3, ?4, ?4, ?5, ?6, 'embedding')
+                     ON CONFLICT (key) DO UPDATE SET tries = tries + 1, finished = ?4,
+                         input = input + ?5, cost = cost + ?6",
+                )?
+                .execute(params![key, model, endpoint, now(), tokens as i64, cost])
+        })?;
+        Ok(())
+    }
+
     /// All answers of a model, in the order of their keys: what a replay needs.
     pub fn recordings(&self, model: &str) -> Result<Vec<Recording>, AtlasError> {
         self.with(|connection| {
             let mut select = connection.prepare(&format!(
-                "{SELECT_REPLY} WHERE state = 'done' AND model = ? ORDER BY key"
+                "{SELECT_REPLY} WHERE state = 'done' AND reply IS NOT NULL AND model = ? ORDER BY key"
             ))?;
             select.query_map([model], recording)?.collect()
         })

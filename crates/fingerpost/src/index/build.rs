@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::file::{Draft, Meta, Part, Postings, SEGMENT, Storage, block_count};
+use super::file::{Draft, Meta, Part, Postings, SEGMENT, Storage, block_count, rows_of};
 use super::vocabulary::{self, Vocabulary};
 use super::{SparseConfig, SparseModel};
 use crate::library::Library;
@@ -51,7 +51,7 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
     let n = library.skills().len();
     let idf: Vec<f64> = df.iter().map(|&df| config.model.idf(n, df)).collect();
 
-    let places = Places::of(&chunks, &idf, n.div_ceil(SEGMENT));
+    let places = Places::of(&chunks, &idf, n);
     let meta = Meta {
         config: *config,
         library: library.digest().to_hex().to_string(),
@@ -65,11 +65,12 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
         (Part::Meta, meta.len()),
         (Part::StringOffsets, (strings.len() + 1) * 4),
         (Part::Strings, strings.iter().map(|s| s.len()).sum()),
-        (Part::TermSlots, slots.len() * 4),
+        (Part::TermSlots, slots.len() * 8),
         (Part::TermOffsets, (vocabulary.len() + 1) * 4),
         (Part::Terms, vocabulary.text().len()),
         (Part::DocumentFrequency, df.len() * 4),
         (Part::Idf, idf.len() * 4),
+        (Part::Largest, idf.len() * 4),
         (Part::PostingStarts, places.starts.len() * 8),
         (Part::BlockChecksums, block_count(places.bytes()) * 8),
         (Part::Postings, places.bytes()),
@@ -89,7 +90,8 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
     draft.fill(Part::DocumentFrequency, df);
     draft.fill(Part::Idf, idf.iter().map(|&idf| idf as f32));
     draft.fill(Part::PostingStarts, places.starts.iter().copied());
-    place_postings(draft.part(Part::Postings), chunks, &idf, places, config.model);
+    let largest = place_postings(draft.part(Part::Postings), chunks, &idf, places, config.model);
+    draft.fill(Part::Largest, largest);
     draft.finish()
 }
 
@@ -138,21 +140,20 @@ struct Places {
 
 impl Places {
     /// A term that counts nothing anywhere needs no postings.
-    fn of(chunks: &[Counted], idf: &[f64], segments: usize) -> Self {
-        let mut counts = vec![0; segments * idf.len()];
+    fn of(chunks: &[Counted], idf: &[f64], skills: usize) -> Self {
+        let mut counts = vec![0; skills.div_ceil(SEGMENT) * idf.len()];
         for (at, chunk) in chunks.iter().enumerate() {
             let segment = &mut counts[at * CHUNK / SEGMENT * idf.len()..][..idf.len()];
             chunk.counts.iter().for_each(|&(term, _)| segment[term as usize] += 1);
         }
-        let idf = idf.iter().cycle();
         counts
             .iter_mut()
-            .zip(idf)
+            .zip(idf.iter().cycle())
             .filter(|(_, idf)| **idf == 0.0)
             .for_each(|(count, _)| *count = 0);
         let mut end = 0;
-        let ends = counts.iter().map(|&count| {
-            end += Postings::size(count as usize) as u64;
+        let ends = counts.iter().enumerate().map(|(at, &count)| {
+            end += Postings::size(count as usize, rows_of(at / idf.len(), skills)) as u64;
             end
         });
         Self { starts: std::iter::once(0).chain(ends).collect(), counts }
@@ -164,16 +165,17 @@ impl Places {
 }
 
 /// Writes each skill's weights to the places of its terms; rows ascend within a term because
-/// skills are taken in order.
+/// skills are taken in order. Gives the largest weight of each term.
 fn place_postings(
     postings: &mut [u8],
     chunks: Vec<Counted>,
     idf: &[f64],
     places: Places,
     model: SparseModel,
-) {
+) -> Vec<f32> {
     const _: () = assert!(SEGMENT.is_multiple_of(CHUNK), "no chunk lies in two segments");
     let mut placed = vec![0; places.counts.len()];
+    let mut largest = vec![0.0_f32; idf.len()];
     let skills: usize = chunks.iter().map(|chunk| chunk.lengths.len()).sum();
     let length: u64 = chunks.iter().flat_map(|chunk| &chunk.lengths).map(|&l| u64::from(l)).sum();
     let mean_length = length as f64 / skills.max(1) as f64;
@@ -197,19 +199,25 @@ fn place_postings(
                 let term = count.0 as usize;
                 if idf[term] != 0.0 {
                     let weight = (weight(count) * scale) as f32;
+                    largest[term] = largest[term].max(weight.abs());
                     let place = segment + term;
                     let (all, at) = (places.counts[place] as usize, placed[place]);
-                    let bytes = &mut postings[places.starts[place] as usize..];
-                    let (rows, weights) = bytes.split_at_mut(Postings::weights_at(all));
-                    let in_segment = (row % SEGMENT) as u16;
-                    rows[at * 2..][..2].copy_from_slice(&in_segment.to_ne_bytes());
-                    weights[at * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
                     placed[place] += 1;
+                    let bytes = &mut postings[places.starts[place] as usize..];
+                    let in_segment = row % SEGMENT;
+                    if Postings::is_common(all, rows_of(row / SEGMENT, skills)) {
+                        bytes[in_segment * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
+                        continue;
+                    }
+                    let (rows, weights) = bytes.split_at_mut(Postings::weights_at(all));
+                    rows[at * 2..][..2].copy_from_slice(&(in_segment as u16).to_ne_bytes());
+                    weights[at * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
                 }
             }
             row += 1;
         }
     }
+    largest
 }
 
 fn strings_of(skill: &Skill) -> [&str; 3] {

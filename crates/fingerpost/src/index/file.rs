@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{SparseConfig, vocabulary};
 
 /// Version of the format; a file of another one is rebuilt.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 const MAGIC: [u8; 8] = *b"FPSPARSE";
 const BYTE_ORDER: u32 = 0x0102_0304;
@@ -68,24 +68,40 @@ pub(super) struct Meta {
 /// quicker, and an index of two bytes into as many scores needs no check.
 pub(super) const SEGMENT: usize = 1 << 16;
 
-/// The skills of one segment that have a term, and what the term counts in each. In the file the
-/// rows come first, then, aligned, the weights.
+/// The skills of one segment that have a term, and what the term counts in each.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Postings<'a> {
-    pub(super) rows: &'a [u16],
-    pub(super) weights: &'a [f32],
+pub(super) enum Postings<'a> {
+    /// Few have it: the rows that do, ascending, and the weight of each. In the file the rows come
+    /// first, then, aligned, the weights.
+    Rare { rows: &'a [u16], weights: &'a [f32] },
+    /// Many have it: the weight of every row, zero for those that do not. That takes up to
+    /// three times the space, and the weight of any row is at hand.
+    Common { weights: &'a [f32] },
 }
 
 impl Postings<'_> {
-    /// Bytes of so many.
-    pub(super) fn size(count: usize) -> usize {
-        Self::weights_at(count) + count * size_of::<f32>()
+    /// Do so many of a segment's rows make a common term?
+    pub(super) fn is_common(count: usize, rows: usize) -> bool {
+        count * 5 > rows
     }
 
-    /// Where, of so many, the weights begin.
+    /// Bytes of so many in a segment of so many rows.
+    pub(super) fn size(count: usize, rows: usize) -> usize {
+        match Self::is_common(count, rows) {
+            true => rows * size_of::<f32>(),
+            false => Self::weights_at(count) + count * size_of::<f32>(),
+        }
+    }
+
+    /// Where, of so many of a rare term, the weights begin.
     pub(super) fn weights_at(count: usize) -> usize {
         (count * size_of::<u16>()).next_multiple_of(size_of::<f32>())
     }
+}
+
+/// Rows of a segment; all but the last are full.
+pub(super) fn rows_of(segment: usize, skills: usize) -> usize {
+    (skills - segment * SEGMENT).min(SEGMENT)
 }
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -118,6 +134,8 @@ pub(super) enum Part {
     Terms,
     DocumentFrequency,
     Idf,
+    /// The largest weight of each term, without its sign.
+    Largest,
     /// Where the postings of each term start, segment by segment, and the end of the last.
     PostingStarts,
     /// Checksums of the postings' blocks.
@@ -125,7 +143,7 @@ pub(super) enum Part {
     Postings,
 }
 
-const PARTS: [(Part, &str); 11] = [
+const PARTS: [(Part, &str); 12] = [
     (Part::Meta, "description"),
     (Part::StringOffsets, "table of names"),
     (Part::Strings, "names"),
@@ -134,6 +152,7 @@ const PARTS: [(Part, &str); 11] = [
     (Part::Terms, "terms"),
     (Part::DocumentFrequency, "document frequencies"),
     (Part::Idf, "term weights"),
+    (Part::Largest, "largest weights"),
     (Part::PostingStarts, "table of postings"),
     (Part::BlockChecksums, "block checksums"),
     (Part::Postings, "postings"),
@@ -289,10 +308,14 @@ impl Layout {
             self.verify_blocks(storage, start..end)?;
         }
         let bytes = &self.part::<u8>(storage, Part::Postings)[start..end];
+        // No rare term's postings are that long.
+        if bytes.len() == rows_of(segment, self.meta.skills) * size_of::<f32>() {
+            return Ok(Postings::Common { weights: bytemuck::cast_slice(bytes) });
+        }
         let count = bytes.len() / (size_of::<u16>() + size_of::<f32>());
         let (rows, weights) = bytes.split_at(Postings::weights_at(count));
         let rows = &bytemuck::cast_slice(rows)[..count];
-        Ok(Postings { rows, weights: bytemuck::cast_slice(weights) })
+        Ok(Postings::Rare { rows, weights: bytemuck::cast_slice(weights) })
     }
 
     fn verify_blocks(&self, storage: &Storage, bytes: Range<usize>) -> Result<(), IndexError> {
@@ -314,7 +337,7 @@ impl Layout {
     }
 
     pub(super) fn find_term(&self, storage: &Storage, term: &str) -> Option<u32> {
-        let slots = self.part::<u32>(storage, Part::TermSlots);
+        let slots = self.part::<u64>(storage, Part::TermSlots);
         let offsets = self.part::<u32>(storage, Part::TermOffsets);
         let terms = self.part::<u8>(storage, Part::Terms);
         vocabulary::find(slots, term, |number| {
@@ -332,6 +355,10 @@ impl Layout {
 
     pub(super) fn idf<'a>(&self, storage: &'a Storage) -> &'a [f32] {
         self.part(storage, Part::Idf)
+    }
+
+    pub(super) fn largest<'a>(&self, storage: &'a Storage) -> &'a [f32] {
+        self.part(storage, Part::Largest)
     }
 
     pub(super) fn document_frequency<'a>(&self, storage: &'a Storage) -> &'a [u32] {

@@ -1,61 +1,110 @@
 //! Which `k` scores are the largest?
 
 use super::Hit;
+use super::lists::{self, Lists};
 use crate::skill::SkillIdx;
 
-/// Selects the largest scores; keeps its buffers between searches.
+/// Finds the largest scores; keeps its buffers between searches.
 #[derive(Debug, Default)]
 pub(super) struct TopK {
+    /// The largest score of each block of rows.
+    maxima: Vec<f32>,
+    /// Rows that may be among the best, ascending, and the score of each.
+    candidates: Vec<u32>,
+    totals: Vec<f32>,
+    ranked: Vec<f32>,
     /// Score bits above, inverted row below: larger keys are better hits, and equal scores are
     /// ordered by row, all in one integer comparison.
     keys: Vec<u64>,
-    /// The largest score of each block of rows, and the same in another order.
-    maxima: Vec<f32>,
-    ranked: Vec<f32>,
 }
+
+/// Sums of hundreds of terms differ in their last digits with the order of the terms.
+const ROUNDING: f32 = 1e-4;
 
 impl TopK {
     /// The best `k` rows with a score above zero, best first.
     pub(super) fn select(&mut self, scores: &[f32], k: usize) -> Vec<Hit> {
+        self.find_nearest(scores, k);
+        self.totals.clear();
+        self.totals.extend(self.candidates.iter().map(|&row| scores[row as usize]));
+        self.best(k)
+    }
+
+    /// Finds the candidates for the best `k` after the rare terms are added, and adds the common
+    /// ones to these alone: what many skills have tells them apart little, so most are out of reach
+    /// whatever it would give them. False if too many are not.
+    pub(super) fn find_within_reach(
+        &mut self,
+        scores: &[f32],
+        k: usize,
+        lists: &[Lists<'_>],
+    ) -> bool {
+        self.find_nearest(scores, k);
+        lists::total(lists, scores, &self.candidates, &mut self.totals);
+        let more = lists.iter().map(|lists| lists.most_from_common).fold(0.0, f32::max);
+        if more == 0.0 {
+            return true;
+        }
+        self.ranked.clone_from(&self.totals);
+        let sure = kth(&mut self.ranked, k);
+        self.find_above(scores, sure - more - ROUNDING * (sure + more));
+        if self.candidates.len() > scores.len() / 8 {
+            return false;
+        }
+        lists::total(lists, scores, &self.candidates, &mut self.totals);
+        true
+    }
+
+    /// The best `k` candidates with a score above zero, best first.
+    pub(super) fn best(&mut self, k: usize) -> Vec<Hit> {
         self.keys.clear();
-        if k == 0 {
-            return Vec::new();
+        let scored = self.totals.iter().zip(&self.candidates).filter(|(score, _)| **score > 0.0);
+        self.keys.extend(scored.map(|(&score, &row)| key(score, row)));
+        if k > 0 && self.keys.len() > k {
+            self.keys.select_nth_unstable_by(k - 1, |a, b| b.cmp(a));
         }
-        self.maxima.clear();
-        self.maxima.extend(scores.chunks(BLOCK).map(largest));
-        let room = k.saturating_mul(2).clamp(64, scores.len().max(64));
-        let mut threshold = self.first_threshold(k);
-        for (block, (scores, &largest)) in scores.chunks(BLOCK).zip(&self.maxima).enumerate() {
-            if largest <= threshold {
-                continue;
-            }
-            for (at, &score) in scores.iter().enumerate() {
-                // Rows come in ascending order, so a row that equals the threshold loses the tie.
-                if score > threshold {
-                    self.keys.push(key(score, (block * BLOCK + at) as u32));
-                    if self.keys.len() >= room && room > k {
-                        self.keys.select_nth_unstable_by(k - 1, |a, b| b.cmp(a));
-                        self.keys.truncate(k);
-                        threshold = f32::from_bits((self.keys[k - 1] >> 32) as u32);
-                    }
-                }
-            }
-        }
-        self.keys.sort_unstable_by(|a, b| b.cmp(a));
         self.keys.truncate(k);
+        self.keys.sort_unstable_by(|a, b| b.cmp(a));
         self.keys.iter().map(|&key| hit(key)).collect()
     }
 
-    /// A score below the `k`-th best: `k` blocks have a row that is above it. Few rows are, so the
-    /// scan for them passes over most blocks.
-    fn first_threshold(&mut self, k: usize) -> f32 {
-        if self.maxima.len() <= k {
-            return 0.0;
-        }
+    /// Takes as candidates at least the best `k` rows above zero, and not many more: each of `k`
+    /// blocks has a row as good as the `k`-th best maximum.
+    fn find_nearest(&mut self, scores: &[f32], k: usize) {
+        self.maxima.clear();
+        self.maxima.extend(scores.chunks(BLOCK).map(largest));
         self.ranked.clone_from(&self.maxima);
-        let (_, kth, _) = self.ranked.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
-        kth.next_down().max(0.0)
+        let sure = kth(&mut self.ranked, k);
+        // Of rows that equal the last of the best, the first ones are in.
+        self.find_above(scores, sure.next_down().max(0.0));
     }
+
+    /// Takes as candidates all rows with a score above `limit`.
+    fn find_above(&mut self, scores: &[f32], limit: f32) {
+        self.candidates.clear();
+        for (block, (scores, &largest)) in scores.chunks(BLOCK).zip(&self.maxima).enumerate() {
+            if largest <= limit {
+                continue;
+            }
+            // Every row is written down, and the place moves on only after one that is above: no
+            // branch to guess wrong.
+            let mut found = self.candidates.len();
+            self.candidates.resize(found + scores.len(), 0);
+            for (at, &score) in scores.iter().enumerate() {
+                self.candidates[found] = (block * BLOCK + at) as u32;
+                found += usize::from(score > limit);
+            }
+            self.candidates.truncate(found);
+        }
+    }
+}
+
+/// The `k`-th largest score, or zero if there are not as many.
+fn kth(scores: &mut [f32], k: usize) -> f32 {
+    if k == 0 || scores.len() < k {
+        return 0.0;
+    }
+    *scores.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1
 }
 
 /// Rows whose largest score is kept: few enough that a scan of them costs little, and enough that
@@ -96,10 +145,12 @@ mod tests {
         /// Few distinct values, so that ties are the rule.
         #[test]
         fn equals_a_full_sort(
-            scores in proptest::collection::vec((0_u8..6).prop_map(|n| f32::from(n) / 2.0), 0..700),
+            given in proptest::collection::vec(0_u8..6, 0..700),
             k in 0_usize..400,
         ) {
-            let mut all: Vec<(u32, f32)> = (0..).zip(scores.iter().copied()).filter(|&(_, s)| s > 0.0).collect();
+            let scores: Vec<f32> = given.iter().map(|&n| f32::from(n) / 2.0).collect();
+            let mut all: Vec<(u32, f32)> =
+                (0..).zip(scores.iter().copied()).filter(|&(_, s)| s > 0.0).collect();
             all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             all.truncate(k);
             let hits = TopK::default().select(&scores, k);

@@ -66,36 +66,45 @@ fn get<'a>(bytes: &'a str, ends: &[u32], number: u32) -> &'a str {
     &bytes[start..ends[number] as usize]
 }
 
-const EMPTY: u32 = u32::MAX;
+/// A slot of the file's table: a term's number, and above it a part of its hash, so that another
+/// term in the slot is told by the slot itself.
+const EMPTY: u64 = u64::MAX;
+const NUMBER_BITS: u32 = 32;
 
 /// An open-addressing table of term numbers, for the file: found in one or two reads, where a
 /// binary search over a million terms takes twenty.
-pub(crate) fn slots(vocabulary: &Vocabulary) -> Vec<u32> {
+pub(crate) fn slots(vocabulary: &Vocabulary) -> Vec<u64> {
     let size = (vocabulary.len() * 3 / 2 + 1).next_power_of_two();
     let mut slots = vec![EMPTY; size];
     for (number, term) in vocabulary.iter().enumerate() {
-        let mut at = xxh3_64(term.as_bytes()) as usize & (size - 1);
+        let hash = xxh3_64(term.as_bytes());
+        let mut at = hash as usize & (size - 1);
         while slots[at] != EMPTY {
             at = (at + 1) & (size - 1);
         }
-        slots[at] = number as u32;
+        slots[at] = hash >> NUMBER_BITS << NUMBER_BITS | number as u64;
     }
     slots
 }
 
 /// Looks a term up in such a table; `term_at` gives the text of a number, as bytes.
 pub(crate) fn find<'a>(
-    slots: &[u32],
+    slots: &[u64],
     term: &str,
     term_at: impl Fn(u32) -> &'a [u8],
 ) -> Option<u32> {
     let mask = slots.len() - 1;
-    let start = xxh3_64(term.as_bytes()) as usize & mask;
+    let hash = xxh3_64(term.as_bytes());
     // A sound table always has an empty slot; the bound keeps a damaged one from looping.
     for step in 0..slots.len() {
-        match slots[(start + step) & mask] {
+        match slots[(hash as usize + step) & mask] {
             EMPTY => return None,
-            number if term_at(number) == term.as_bytes() => return Some(number),
+            slot if slot >> NUMBER_BITS == hash >> NUMBER_BITS => {
+                let number = slot as u32;
+                if term_at(number) == term.as_bytes() {
+                    return Some(number);
+                }
+            }
             _ => {}
         }
     }

@@ -92,12 +92,12 @@ fn stem(word: &str) -> String {
 }
 
 /// Does this lower-case word tell nothing about the subject of a request?
-pub fn is_idle(word: &str) -> bool {
+pub(crate) fn is_idle(word: &str) -> bool {
     IDLE.binary_search(&word).is_ok()
 }
 
-/// In order, for the search.
-const IDLE: [&str; 178] = [
+/// Words of asking and of grammar, in order, for the search.
+pub(crate) const IDLE: [&str; 178] = [
     "a", "able", "about", "after", "again", "all", "also", "am", "an", "and", "any", "anything",
     "are", "aren", "as", "at", "be", "because", "been", "before", "being", "between", "both",
     "but", "by", "can", "could", "d", "did", "didn", "do", "does", "doesn", "doesnt", "doing",

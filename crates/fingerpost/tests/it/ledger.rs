@@ -123,6 +123,7 @@ fn purposes_are_told_apart_and_older_calls_were_for_pages() {
     {
         let ledger = atlas.ledger().unwrap();
         recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
+        ledger.embedded("texts", "model", "here", 100, None).unwrap();
     }
     // The catalog as it was before calls had a purpose.
     let catalog = rusqlite::Connection::open(folder.path().join("atlas/atlas.sqlite")).unwrap();
@@ -134,9 +135,10 @@ fn purposes_are_told_apart_and_older_calls_were_for_pages() {
     let chat = recorded(&model, &ledger, Budget::default());
     chat.complete(&Prompt { schema: form("choice"), ..prompt("b") }).unwrap();
     chat.complete(&Prompt { schema: form("page"), ..prompt("c") }).unwrap();
+    ledger.embedded("others", "model", "here", 100, None).unwrap();
     let spend = ledger.spend().unwrap();
     let rows: Vec<(&str, u64)> = spend.iter().map(|row| (&*row.purpose, row.calls)).collect();
-    assert_eq!(rows, [("choice", 1), ("page", 2)]);
+    assert_eq!(rows, [("choice", 1), ("embedding", 2), ("page", 2)]);
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! Vectors from a server, as a user meets them: paid for once, written down, and safe from kills.
+
+#[path = "../../fingerpost-models/tests/it/server.rs"]
+#[allow(dead_code, reason = "the server can do more than is asked of it here")]
+mod server;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use server::{Act, Server};
+use tempfile::TempDir;
+
+const LIBRARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/library");
+
+/// Texts a call; the library needs more than ten.
+const BATCH: usize = 8;
+
+fn fingerpost(home: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
+    command.args(arguments).env("FINGERPOST_ATLAS", home.path().join("atlas"));
+    command.env("HOME", home.path()).current_dir(home.path());
+    command
+}
+
+fn compile(home: &TempDir, server: &Server) -> Command {
+    let mut command = fingerpost(home, &["compile", LIBRARY, "--json", "--embedder", &server.url]);
+    command.args(["--embedder-model", "fake", "--embedder-dimensions", "3"]);
+    command.args(["--embedder-batch", &BATCH.to_string()]);
+    command
+}
+
+fn json(command: &mut Command) -> Value {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn texts(server: &Server) -> Vec<String> {
+    let inputs = server.asked().into_iter().map(|asked| asked.body["input"].clone());
+    inputs.flat_map(|input| serde_json::from_value::<Vec<String>>(input).unwrap()).collect()
+}
+
+#[test]
+fn every_call_is_in_the_ledger_and_none_is_made_twice() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start(vec![]));
+    json(&mut compile(&home, &server));
+    let asked = server.asked().len();
+    let all = texts(&server);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "no text was sent twice");
+    let spend = json(&mut fingerpost(&home, &["ledger", "--json"]));
+    let row = &spend["spend"][0];
+    assert_eq!((&row["model"], &row["calls"]), (&"fake".into(), &asked.into()), "{spend}");
+    assert!(row["input"].as_u64().unwrap() > 0, "{spend}");
+
+    json(&mut compile(&home, &server));
+    assert_eq!(server.asked().len(), asked, "an unchanged library asks for nothing");
+    let search = |request: &str| {
+        let arguments = ["search", request, "--library", LIBRARY, "--retriever", "dense", "--json"];
+        json(&mut fingerpost(&home, &arguments));
+        server.asked().len()
+    };
+    // The first search also embeds what it searches, where that is not what was compared.
+    let first = search("a window function");
+    assert_eq!(search("the cube root of RR"), first + 1, "another request is one text");
+    assert_eq!(search("the cube root of RR"), first + 1, "the same request is none");
+}
+
+#[test]
+fn a_kill_loses_the_calls_under_way_and_no_other() {
+    let home = tempfile::tempdir().unwrap();
+    // Two rounds of two calls are answered; the third round never is.
+    let script = [vec![Act::Embed; 4], vec![Act::Hang; 2]].concat();
+    let server = Server::start(script);
+    let mut compiler =
+        compile(&home, &server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while server.asked().len() < 6 {
+        assert!(start.elapsed() < Duration::from_secs(60), "{} calls", server.asked().len());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    compiler.kill().unwrap();
+    compiler.wait().unwrap();
+
+    let before = texts(&server);
+    json(&mut compile(&home, &server));
+    let after: BTreeSet<String> = texts(&server)[before.len()..].iter().cloned().collect();
+    // A round is complete before the next begins, so the first four calls are the answered ones.
+    for text in &before[..4 * BATCH] {
+        assert!(!after.contains(text), "asked for again: {text}");
+    }
+    for text in &before[4 * BATCH..] {
+        assert!(after.contains(text), "never answered, and not asked for again: {text}");
+    }
+}
+
+#[test]
+fn a_wrong_profile_file_is_the_users_to_mend() {
+    let home = tempfile::tempdir().unwrap();
+    let model = home.path().join("model");
+    std::fs::create_dir(&model).unwrap();
+    let folder = model.display().to_string();
+    let output = fingerpost(&home, &["compile", LIBRARY, "--embedder", &folder]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&folder) && Path::new(&folder).is_dir(), "{said}");
+}
