@@ -12,8 +12,9 @@ use fingerpost::text::Tokenizer;
 use fingerpost::view::View;
 
 use crate::embedder::EmbedderArgs;
-use crate::llm::LlmArgs;
+use crate::llm::{LlmArgs, ModelArgs};
 use crate::output::UsageError;
+use crate::route::{Chooser, ChoosingArgs};
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
 #[derive(Debug, Parser)]
@@ -71,7 +72,9 @@ pub(crate) enum Verb {
     /// Group look-alike skills, write a page for each that tells it apart, and keep all in an atlas.
     Compile(Box<Compile>),
     /// Choose one skill for a request, or none, and say why not the others.
-    Route(crate::route::RouteArgs),
+    Route(Box<crate::route::RouteArgs>),
+    /// Show how each candidate of a request came to its place, and what rules it out.
+    Explain(crate::explain::ExplainArgs),
     /// Rank the skills of a library for a request.
     Search(Search),
     /// Show who could be taken for a skill.
@@ -88,7 +91,7 @@ pub(crate) enum Verb {
     Export(Export),
     /// Take pages from a file that `export` wrote.
     Import(Import),
-    /// Measure a retriever on judged queries, or compare runs.
+    /// Measure a retriever or a chooser on judged queries, or compare runs.
     Eval(Box<Eval>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
@@ -206,18 +209,9 @@ pub(crate) struct Eval {
     pub(crate) qrels: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) retriever: RetrieverArgs,
-    /// Let a chooser pick among the first hits of the full view.
-    #[arg(long, value_name = "CHOOSER", conflicts_with = "run")]
-    pub(crate) chooser: Option<ChooserName>,
-    /// Candidates shown to the chooser.
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "chooser")]
-    pub(crate) pool: usize,
-    /// Skills that the chooser may return.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "chooser")]
-    pub(crate) max: usize,
-    /// The chooser answers even if no skill fits.
-    #[arg(long, requires = "chooser")]
-    pub(crate) always: bool,
+    /// Let a chooser pick among the first hits of the full view: local (no model), or llm.
+    #[arg(long, value_name = "CHOOSER", conflicts_with = "run", hide_possible_values = true)]
+    pub(crate) chooser: Option<Chooser>,
     /// Measure this run instead of searching: TREC, SR-Agents JSON or JSON Lines.
     #[arg(long, value_name = "FILE", conflicts_with = "library")]
     pub(crate) run: Option<PathBuf>,
@@ -232,13 +226,10 @@ pub(crate) struct Eval {
     /// Write the judgements in another format: .tsv for BEIR, anything else for TREC.
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels_out: Option<PathBuf>,
-}
-
-/// What picks among cards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ChooserName {
-    /// No model.
-    Local,
+    #[command(flatten)]
+    pub(crate) choosing: ChoosingArgs,
+    #[command(flatten)]
+    pub(crate) server: ModelArgs,
 }
 
 /// What to measure, and over which groups.

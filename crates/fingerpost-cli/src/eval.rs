@@ -1,4 +1,6 @@
-//! `fingerpost eval`: measures a retriever or a run, and compares runs.
+//! `fingerpost eval`: measures a retriever, a chooser or a run, and compares runs.
+
+mod choose;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,23 +13,39 @@ use fingerpost::eval::{
     write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
 use fingerpost::index::Scratch;
-use fingerpost::route::Decision;
 use fingerpost::search::{SearchError, Searcher};
 use rayon::prelude::*;
+use serde::Serialize;
 
-use crate::args::{ChooserName, Compare, Eval, EvalVerb, Global};
+use self::choose::{ByModel, Summary};
+use crate::args::{Compare, Eval, EvalVerb, Global};
 use crate::output::{self, Exit, FAINT, UsageError, plural};
-use crate::route::{ChoosingArgs, Router};
+use crate::route::{Chooser, ChoosingArgs};
 use crate::source;
 use crate::table::table;
+
+/// The contract of `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    evaluation: &'a Evaluation,
+    /// What the model took; only if one chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    llm: Option<Summary>,
+}
 
 pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     if let Some(EvalVerb::Compare(compare)) = &eval.verb {
         return run_compare(compare, global);
     }
+    if eval.chooser.is_none() && eval.choosing != ChoosingArgs::default() {
+        let message = "--pool, --max, --always, --cards and --rotate are for a chooser: name it with --chooser";
+        return Err(UsageError::new(message).into());
+    }
     let qrels_file =
         named_or_beside(eval.qrels.as_ref(), eval, &["qrels.tsv", "qrels/test.tsv"], "--qrels")?;
     let qrels = qrels(&qrels_file)?;
+    let mut llm = None;
     let (run, queries) = match &eval.run {
         Some(file) => {
             let queries = eval.queries.as_deref();
@@ -44,7 +62,14 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
                     let searcher = source::searcher(&eval.library, global, &eval.retriever)?;
                     search_all(&searcher, &queries, depth(eval))?
                 }
-                Some(ChooserName::Local) => route_all(eval, &queries, global)?,
+                Some(Chooser::Local) => choose::locally(eval, &queries, global)?,
+                Some(Chooser::Llm) => match choose::by_model(eval, &queries, global)? {
+                    ByModel::Done(run, summary) => {
+                        llm = Some(summary);
+                        run
+                    }
+                    ByModel::Stopped(exit) => return Ok(exit),
+                },
             };
             (run, Some(queries))
         }
@@ -64,7 +89,7 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
         write_qrels(file, &qrels).with_context(|| format!("cannot write {}", file.display()))?;
     }
     if global.json {
-        output::print_json(&evaluation)?;
+        output::print_json(&Answer { evaluation: &evaluation, llm })?;
     } else {
         print_evaluation(&evaluation, &eval.judging.measures)?;
     }
@@ -98,7 +123,8 @@ fn tag(eval: &Eval) -> String {
     let mode = if retriever.reference { "-reference" } else { "" };
     match eval.chooser {
         None => format!("{}-{}{mode}", retriever.retriever, retriever.view),
-        Some(ChooserName::Local) => format!("{}-full-local", retriever.retriever),
+        Some(Chooser::Local) => format!("{}-full-local", retriever.retriever),
+        Some(Chooser::Llm) => format!("{}-full-llm-{}", retriever.retriever, eval.choosing.cards),
     }
 }
 
@@ -117,37 +143,6 @@ fn search_all(searcher: &Searcher, queries: &[Query], depth: usize) -> anyhow::R
         .collect::<Result<Vec<Vec<Scored>>, SearchError>>()?;
     let mut run = Run::default();
     for (query, hits) in queries.iter().zip(found) {
-        run.insert(query.id.as_str(), hits);
-    }
-    Ok(run)
-}
-
-/// The chosen skill first, then the others in the order in which they came near; nothing where the
-/// answer is none.
-fn route_all(eval: &Eval, queries: &[Query], global: &Global) -> anyhow::Result<Run> {
-    let choosing = ChoosingArgs {
-        retriever: eval.retriever.retriever,
-        pool: eval.pool,
-        max: eval.max,
-        always: eval.always,
-    };
-    let router = Router::open(&eval.library, &choosing, global)?;
-    let routed = queries
-        .par_iter()
-        .map_init(Scratch::default, |scratch, query| {
-            let (route, _) = router.route(&query.text, scratch)?;
-            let others = route.rejected.into_iter().map(|rejected| rejected.skill);
-            let ranked: Vec<String> = match route.decision {
-                Decision::None => vec![],
-                Decision::Use => route.skills.into_iter().chain(others).collect(),
-            };
-            let score = |rank: usize| 1.0 / (rank + 1) as f64;
-            let scored = ranked.into_iter().enumerate();
-            Ok(scored.map(|(rank, skill)| Scored { skill, score: score(rank) }).collect())
-        })
-        .collect::<anyhow::Result<Vec<Vec<Scored>>>>()?;
-    let mut run = Run::default();
-    for (query, hits) in queries.iter().zip(routed) {
         run.insert(query.id.as_str(), hits);
     }
     Ok(run)

@@ -44,8 +44,9 @@ pub(crate) fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<Exit> {
 }
 
 fn print(spend: &[Spend], calls: u64, cost: f64) -> anyhow::Result<()> {
-    let mut table =
-        table(["day", "model", "calls", "failed", "lost", "input", "cached", "output", "cost"]);
+    let mut table = table([
+        "day", "model", "for", "calls", "failed", "lost", "input", "cached", "output", "cost",
+    ]);
     for row in spend {
         let tokens = |count: u64| thousands(count as usize);
         // Not "$0.00": that would be a price.
@@ -57,6 +58,7 @@ fn print(spend: &[Spend], calls: u64, cost: f64) -> anyhow::Result<()> {
         table.add_row([
             row.day.clone(),
             plain(&row.model).into_owned(),
+            plain(&row.purpose).into_owned(),
             tokens(row.calls),
             tokens(row.failed),
             tokens(row.unfinished),

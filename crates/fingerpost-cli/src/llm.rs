@@ -5,30 +5,22 @@
 
 mod args;
 mod elsewhere;
+mod model;
 mod plan;
 mod progress;
 
-use std::num::NonZeroU32;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use anyhow::Context;
-use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded, Spent};
-use fingerpost::chat::{Chat, ChatError, Price, Prompt, Replay};
-use fingerpost::page::llm::{
-    LlmConfig, LlmWriter, Neighborhood, Outcome, Tally, Wanted, Written, check,
-};
+use fingerpost::atlas::{Atlas, Outbox, Spent};
+use fingerpost::chat::{Chat, ChatError, Price, Prompt};
+use fingerpost::page::llm::{LlmConfig, LlmWriter, Neighborhood, Outcome, Wanted, Written, check};
 use fingerpost::page::prompt::LanguageChoice;
-use fingerpost_models::{Api, ChatConfig, Dialect, HttpChat, Prices, RetryConfig};
+use fingerpost::reply::Tally;
 use serde::Serialize;
 
-pub(crate) use self::args::LlmArgs;
-use self::progress::Progress;
+pub(crate) use self::args::{LlmArgs, ModelArgs};
+pub(crate) use self::model::{Model, price};
+pub(crate) use self::progress::Progress;
 use crate::args::Global;
 use crate::output::{self, Exit, UsageError, plural};
-use crate::source;
 
 /// What a run with a model did.
 #[derive(Debug, Default, Serialize)]
@@ -70,13 +62,9 @@ pub(crate) struct Finished {
 struct Job<'a> {
     args: &'a LlmArgs,
     global: &'a Global,
-    model: String,
-    chat: ChatConfig,
+    model: Model,
     config: LlmConfig,
-    price: Option<fingerpost_models::KnownPrice>,
-    ledger: Ledger,
     work: &'a [Neighborhood<'a>],
-    cancel: Arc<AtomicBool>,
 }
 
 /// Writes what is wanted of these neighborhoods, as the arguments say; `None` if they want a plan or
@@ -104,18 +92,12 @@ pub(crate) fn write(
     if args.batch.is_some() {
         return elsewhere::batch(&job).map(Some);
     }
-    let chat = job.chat()?;
-    let price = job.price.map(|price| price.single);
-    if args.replay.is_some() {
-        // On disk already, and paid for by somebody else: nothing for the ledger.
-        let outcome = job.run(&*chat, job.config.concurrency, &Spent::default);
-        return Ok(Some(job.done(outcome, Spent::default(), price)));
-    }
-    let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
-    let recorded = Recorded::new(&*chat, &job.ledger, job.chat.base_url.clone(), price, budget);
-    let spent = || recorded.spent();
-    let outcome = job.run(&recorded, job.config.concurrency, &spent);
-    Ok(Some(job.done(outcome, recorded.spent(), price)))
+    let price = job.model.price.map(|price| price.single);
+    let (outcome, spent) = job.model.with_chat(|chat, spent| {
+        let outcome = job.run(chat, job.config.concurrency, spent);
+        (outcome, spent())
+    })?;
+    Ok(Some(job.done(outcome, spent, price)))
 }
 
 impl<'a> Job<'a> {
@@ -126,60 +108,15 @@ impl<'a> Job<'a> {
         work: &'a [Neighborhood<'a>],
         global: &'a Global,
     ) -> anyhow::Result<Self> {
-        let model = args.model()?.to_owned();
         if !(0.0..=2.0).contains(&args.temperature) {
             return Err(UsageError::new("--temperature lies between 0 and 2").into());
         }
-        let api: Api = args.batch.unwrap_or(args.api).into();
-        let owner = args.base_url.is_none();
-        let asks = args.replay.is_none() && !args.dry_run && args.ingest.is_empty();
+        let api = args.batch.unwrap_or(args.server.api);
+        let asks = !args.dry_run && args.ingest.is_empty();
         let asks = asks && (args.emit.is_none() || args.batch.is_some());
-        let owners_key = || (owner && asks).then(|| api.default_key_variable().to_owned());
-        let chat = ChatConfig {
-            base_url: args.base_url.clone().unwrap_or_else(|| api.default_url().into()),
-            key_variable: args.key_env.clone().or_else(owners_key),
-            requests_per_minute: args.rpm.map(NonZeroU32::get),
-            tokens_per_minute: args.tpm.map(NonZeroU32::get),
-            timeout: Duration::from_secs(args.timeout.max(1)),
-            retry: RetryConfig {
-                attempts: args.tries.get(),
-                seed: global.seed,
-                ..RetryConfig::default()
-            },
-            ..ChatConfig::new(api, model.clone())
-        };
-        let price = price(args.prices.as_deref(), &chat.base_url, &chat.model)?;
-        if args.max_cost.is_some() && price.is_none() {
-            let message = format!(
-                "no price is known for {model}, so --max-cost cannot be kept; give its price in a file with --prices, or use --max-calls"
-            );
-            return Err(UsageError::new(message).into());
-        }
+        let model = Model::open(&args.server, api.into(), asks, atlas, global)?;
         let config = args.config(lang, global);
-        let ledger = atlas.ledger()?;
-        let cancel = interrupted(global)?;
-        Ok(Self { args, global, model, chat, config, price, ledger, work, cancel })
-    }
-
-    /// The model, or a recording of it.
-    fn chat(&self) -> anyhow::Result<Box<dyn Chat + '_>> {
-        if let Some(file) = &self.args.replay {
-            let replay = Replay::from_lines(&self.model, &source::text(file)?)
-                .map_err(|error| UsageError::new(format!("{}: {error}", file.display())))?;
-            return Ok(Box::new(replay));
-        }
-        let chat = HttpChat::new(self.chat.clone(), Arc::clone(&self.cancel))?;
-        Ok(Box::new(chat.remembering(self.dialect()?, |dialect| {
-            let text = serde_json::to_string(&dialect).expect("plain data");
-            // What cannot be remembered is learned again next time.
-            let _ = self.ledger.learn(&self.chat.base_url, &self.model, &text);
-        })))
-    }
-
-    /// How the server is known to want its requests.
-    fn dialect(&self) -> anyhow::Result<Dialect> {
-        let known = self.ledger.dialect(&self.chat.base_url, &self.model)?;
-        Ok(known.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+        Ok(Self { args, global, model, config, work })
     }
 
     fn run(
@@ -188,10 +125,15 @@ impl<'a> Job<'a> {
         concurrency: usize,
         spent: &(dyn Fn() -> Spent + Sync),
     ) -> Outcome {
-        let progress = Progress::new(self.global, self.pages(), self.price.is_some());
+        let priced = self.model.price.is_some();
+        let progress = Progress::new(self.global, "pages", self.pages(), priced);
         let config = LlmConfig { concurrency, ..self.config.clone() };
-        let writer = LlmWriter { chat, config: &config, check: &check, cancel: &self.cancel };
-        let outcome = writer.write(self.work, &|_, written| progress.step(written, &spent()));
+        let writer = LlmWriter { chat, config: &config, check: &check, cancel: &self.model.cancel };
+        let outcome = writer.write(self.work, &|_, written| {
+            if *written != Written::Pending {
+                progress.step(&spent());
+            }
+        });
         progress.finish();
         outcome
     }
@@ -204,10 +146,10 @@ impl<'a> Job<'a> {
 
     /// What the ledger can answer, and what it cannot.
     fn outbox(&self) -> (Outcome, Vec<(String, Prompt)>, u64) {
-        let outbox = Outbox::new(&self.model, &self.ledger);
+        let outbox = Outbox::new(&self.model.name, &self.model.ledger);
         let config = LlmConfig { concurrency: 1, ..self.config.clone() };
         let writer =
-            LlmWriter { chat: &outbox, config: &config, check: &check, cancel: &self.cancel };
+            LlmWriter { chat: &outbox, config: &config, check: &check, cancel: &self.model.cancel };
         let outcome = writer.write(self.work, &|_, _| ());
         let known = outbox.known();
         (outcome, outbox.into_waiting(), known)
@@ -275,49 +217,4 @@ impl Summary {
             output::say(global, &line);
         }
     }
-}
-
-/// The price of a model at a server, from the user's table and ours. A server on this machine costs
-/// nothing that ours knows of.
-pub(crate) fn price(
-    table: Option<&Path>,
-    url: &str,
-    model: &str,
-) -> anyhow::Result<Option<fingerpost_models::KnownPrice>> {
-    let mine = match table {
-        None => None,
-        Some(file) => {
-            let parsed = Prices::parse(&source::text(file)?);
-            Some(parsed.map_err(|error| {
-                UsageError::new(format!("{} is no table of prices: {error}", file.display()))
-            })?)
-        }
-    };
-    let host = url.split("://").nth(1).unwrap_or_default();
-    let local = ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name));
-    let prices = match (mine, local) {
-        (Some(mine), true) => mine,
-        (None, true) => return Ok(None),
-        (Some(mine), false) => mine.before(Prices::built_in()),
-        (None, false) => Prices::built_in(),
-    };
-    Ok(prices.of(model))
-}
-
-/// Set by the first Ctrl-C; the second ends the process. Every answer is on disk by then.
-fn interrupted(global: &Global) -> anyhow::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let (set, quiet) = (Arc::clone(&flag), global.quiet);
-    ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        if !quiet {
-            let line = "finishing the calls under way; Ctrl-C again stops at once";
-            let _ =
-                std::io::Write::write_all(&mut std::io::stderr(), format!("\n{line}\n").as_bytes());
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(flag)
 }

@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod embedder;
 mod eval;
+mod explain;
 mod export;
 mod import;
 mod ledger;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     let done = match &arguments.verb {
         Verb::Compile(compile) => compile::run(compile, &arguments.global),
         Verb::Route(route) => route::run(route, &arguments.global),
+        Verb::Explain(explain) => explain::run(explain, &arguments.global),
         Verb::Search(search) => search::run(search, &arguments.global),
         Verb::Neighbors(neighbors) => neighbors::run(neighbors, &arguments.global),
         Verb::Diff(diff) => diff::run(diff, &arguments.global),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use fingerpost::atlas::AtlasError;
+use fingerpost::chat::ChatError;
 use fingerpost::diagnostic::{Diagnostic, Severity};
 use fingerpost::eval::FormatError;
 use fingerpost::library::LoadError;
@@ -64,7 +65,13 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             || cause.is::<SettingsError>()
             || matches!(cause.downcast_ref(), Some(AtlasError::Load(_)))
     });
-    if usage { Exit::Usage.into() } else { Exit::Outside.into() }
+    let interrupted =
+        matches!(error.chain().find_map(|cause| cause.downcast_ref()), Some(ChatError::Cancelled));
+    match (usage, interrupted) {
+        (true, _) => Exit::Usage.into(),
+        (_, true) => Exit::Interrupted.into(),
+        _ => Exit::Outside.into(),
+    }
 }
 
 /// A line of talk.

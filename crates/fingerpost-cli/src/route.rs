@@ -1,21 +1,27 @@
 //! `fingerpost route`: one skill for a request, or none, and why not the others.
 
+pub(crate) mod llm;
+
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::num::NonZeroUsize;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fingerpost::atlas::Compiled;
 use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::page::Page;
 use fingerpost::route::none::evidence;
 use fingerpost::route::{Candidate, Decision, Route, RouteConfig, route};
 use fingerpost::search::{Retriever, Searcher};
+use fingerpost::skill::SkillId;
 use fingerpost::text::Tokenizer;
-use fingerpost::view::View;
+use fingerpost::view::{Cards, View};
 use serde::Serialize;
 
+use self::llm::Asked;
 use crate::args::{Global, LibraryArgs, RetrieverArgs};
-use crate::output::{self, Exit, FAINT, GOOD, STRONG, cut, plain};
+use crate::llm::ModelArgs;
+use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain};
 use crate::{neighbors, source};
 
 /// Which skill for this request?
@@ -25,30 +31,63 @@ pub(crate) struct RouteArgs {
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
+    /// How candidates are found.
+    #[arg(long, default_value_t = Retriever::Bm25)]
+    retriever: Retriever,
+    /// Who picks among them.
+    #[arg(long, value_name = "CHOOSER", default_value = "local")]
+    chooser: Chooser,
     #[command(flatten)]
     choosing: ChoosingArgs,
+    #[command(flatten)]
+    server: ModelArgs,
+}
+
+/// What picks among cards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Chooser {
+    /// Words and pairs of words; no model.
+    Local,
+    /// A language model (--model).
+    Llm,
 }
 
 /// How to choose.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(next_help_heading = "Choosing")]
 pub(crate) struct ChoosingArgs {
-    /// How candidates are found.
-    #[arg(long, default_value_t = Retriever::Bm25)]
-    pub(crate) retriever: Retriever,
     /// Candidates shown to the chooser.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = Self::default().pool)]
     pub(crate) pool: usize,
     /// Skills in the answer at most; more than one only where the request needs it.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = Self::default().max)]
     pub(crate) max: usize,
     /// Answer with a skill even if none fits.
     #[arg(long)]
     pub(crate) always: bool,
+    /// What a card shows beside name and description: base (nothing), boundary, or ids (the boundary
+    /// with ids for names, an ablation).
+    #[arg(long, value_name = "ARM", default_value_t = Self::default().cards)]
+    pub(crate) cards: Cards,
+    /// llm: ask so often, with the candidates rotated, and let the votes decide.
+    #[arg(long, value_name = "N", default_value_t = Self::default().rotate)]
+    pub(crate) rotate: NonZeroUsize,
+    /// llm: tokens of an answer; more for models that think aloud.
+    #[arg(long, value_name = "N", default_value_t = Self::default().answer_tokens)]
+    pub(crate) answer_tokens: u32,
 }
 
-impl ChoosingArgs {
-    fn retriever(&self) -> RetrieverArgs {
-        RetrieverArgs::of(self.retriever, View::Full)
+impl Default for ChoosingArgs {
+    fn default() -> Self {
+        Self {
+            pool: 10,
+            max: 1,
+            always: false,
+            cards: Cards::Boundary,
+            rotate: NonZeroUsize::MIN,
+            answer_tokens: 1000,
+        }
     }
 }
 
@@ -56,7 +95,7 @@ impl ChoosingArgs {
 pub(crate) struct Router {
     pub(crate) compiled: Compiled,
     pub(crate) searcher: Searcher,
-    phrases: SparseIndex,
+    pub(crate) phrases: SparseIndex,
     config: RouteConfig,
     pool: usize,
 }
@@ -64,11 +103,13 @@ pub(crate) struct Router {
 impl Router {
     pub(crate) fn open(
         library: &LibraryArgs,
+        retriever: Retriever,
         choosing: &ChoosingArgs,
         global: &Global,
     ) -> anyhow::Result<Self> {
         let compiled = neighbors::open(library, global)?;
-        let searcher = source::searcher(library, global, &choosing.retriever())?;
+        let retriever = RetrieverArgs::of(retriever, View::Full);
+        let searcher = source::searcher(library, global, &retriever)?;
         let config = SparseConfig {
             model: SparseModel::Cosine,
             tokenizer: Tokenizer::Phrases,
@@ -76,35 +117,43 @@ impl Router {
         };
         let phrases = source::index(library, global, &config)?.index;
         let none_below = if choosing.always { 0.0 } else { compiled.none_below };
-        let config = RouteConfig { none_below, max: choosing.max.max(1) };
+        let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
         Ok(Self { compiled, searcher, phrases, config, pool: choosing.pool.max(1) })
     }
 
-    /// The answer, with the hits it was chosen from.
+    /// The local chooser's answer, with the hits it was chosen from.
     pub(crate) fn route(
         &self,
         request: &str,
         scratch: &mut Scratch,
     ) -> anyhow::Result<(Route, Vec<Hit>)> {
         let hits = self.searcher.search(request, self.pool, scratch)?;
-        let candidates: Vec<Candidate<'_>> = hits
-            .iter()
-            .map(|hit| {
-                let skill = self.compiled.skill(hit.skill);
-                Candidate {
-                    skill: hit.skill,
-                    id: &skill.id,
-                    name: &skill.name,
-                    description: &skill.description,
-                    page: self.page(&skill.id),
-                    score: hit.score,
-                }
-            })
-            .collect();
+        let candidates = self.candidates(&hits);
         let terms = &self.searcher.sparse;
         let best = terms.search(request, 1, Zeros::Dropped, scratch)?;
         let fit = evidence(request, best.first().map_or(0.0, |hit| hit.score), terms);
         Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
+    }
+
+    /// What a model chooses from: the first hits, best first.
+    pub(crate) fn hits(&self, request: &str, scratch: &mut Scratch) -> anyhow::Result<Vec<Hit>> {
+        Ok(self.searcher.search(request, self.pool, scratch)?)
+    }
+
+    /// Hits with all that a chooser may read of them.
+    pub(crate) fn candidates(&self, hits: &[Hit]) -> Vec<Candidate<'_>> {
+        let candidate = |hit: &Hit| {
+            let skill = self.compiled.skill(hit.skill);
+            Candidate {
+                skill: hit.skill,
+                id: &skill.id,
+                name: &skill.name,
+                description: &skill.description,
+                page: self.page(&skill.id),
+                score: hit.score,
+            }
+        };
+        hits.iter().map(candidate).collect()
     }
 
     /// The page of a skill, by id: rows are in the order of ids.
@@ -113,15 +162,27 @@ impl Router {
         let at = rows.binary_search_by(|row| row.skill.as_str().cmp(id)).ok()?;
         rows[at].page.as_ref()
     }
+
+    /// What a reference is shown as: the skill's name, or its id if the library has it no more.
+    fn name_of(&self, id: &SkillId) -> String {
+        let skills = &self.compiled.skills;
+        let found = skills.binary_search_by(|skill| skill.id.as_str().cmp(id.as_str()));
+        found.map_or_else(|_| id.to_string(), |at| skills[at].name.clone())
+    }
 }
 
 /// The contract of `--json`.
 #[derive(Serialize)]
 struct Answer<'a> {
     request: &'a str,
+    chooser: Chooser,
+    cards: Cards,
     #[serde(flatten)]
     route: &'a Route,
     hits: Vec<AnswerHit<'a>>,
+    /// What the model took; only if one chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    llm: Option<Asked>,
 }
 
 #[derive(Serialize)]
@@ -133,15 +194,39 @@ struct AnswerHit<'a> {
 }
 
 pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
-    let router = Router::open(&args.library, &args.choosing, global)?;
-    let (route, hits) = router.route(&args.request, &mut Scratch::default())?;
+    let router = Router::open(&args.library, args.retriever, &args.choosing, global)?;
+    let scratch = &mut Scratch::default();
+    let (route, hits, llm) = match args.chooser {
+        Chooser::Local => {
+            let (route, hits) = router.route(&args.request, scratch)?;
+            (route, hits, None)
+        }
+        Chooser::Llm => {
+            let model = llm::open(&args.server, &args.choosing, &args.library, global)?;
+            let hits = router.hits(&args.request, scratch)?;
+            let (route, asked) = llm::ask(&router, &model, args, &hits, global)?;
+            (route, hits, Some(asked))
+        }
+    };
+    if let Some(why) = &route.fallback {
+        let line = format!("{CAUTION}warning:{CAUTION:#} {}", plain(why));
+        output::say(global, &line);
+    }
     if global.json {
         let hits = (1..).zip(&hits).map(|(rank, hit)| {
             let skill = router.compiled.skill(hit.skill);
             AnswerHit { skill: &skill.id, name: &skill.name, score: hit.score, rank }
         });
-        let answer = Answer { request: &args.request, route: &route, hits: hits.collect() };
-        output::print_json(&answer)?;
+        let RouteArgs { request, chooser, choosing, .. } = args;
+        let (cards, hits) = (choosing.cards, hits.collect());
+        output::print_json(&Answer {
+            request,
+            chooser: *chooser,
+            cards,
+            route: &route,
+            hits,
+            llm,
+        })?;
     } else {
         print(&router.compiled, &route)?;
     }

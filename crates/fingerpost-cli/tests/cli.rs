@@ -247,7 +247,7 @@ fn compare_tests_runs_against_the_first() {
 fn help_lists_every_verb() {
     let atlas = folder();
     let said = run(fingerpost(&atlas).arg("--help"));
-    for verb in ["search", "eval", "doctor"] {
+    for verb in ["search", "route", "explain", "eval", "doctor"] {
         assert!(said.out.contains(verb), "{}", said.out);
     }
     assert_eq!(run(fingerpost(&atlas).args(["eval", "compare", "--help"])).code, 0);

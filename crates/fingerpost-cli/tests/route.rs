@@ -95,6 +95,7 @@ fn the_chooser_beats_rank_1_and_answers_what_can_be_answered() {
     let answered = 1.0 - wrongly / answer["queries"].as_f64().unwrap();
     assert!(answered >= 0.95, "{answered} of the answerable requests were answered");
     assert!(none["recall"].as_f64().unwrap() > 0.2, "{none}");
+    assert_eq!(fixture.run(&["eval", "--pool", "5"]).status.code(), Some(2), "whose pool?");
 }
 
 #[test]
@@ -109,4 +110,75 @@ fn every_retriever_and_view_answers() {
             assert!(first.starts_with("qt-correction/"), "{retriever} {view}: {first}");
         }
     }
+}
+
+#[test]
+fn the_arms_of_the_local_chooser_differ_in_reasons_alone() {
+    let fixture = Fixture::new();
+    let request = "correct this QT for heart rate: square root of RR";
+    let [base, boundary, ids] = ["base", "boundary", "ids"]
+        .map(|arm| fixture.json(&["route", request, "--chooser", "local", "--cards", arm]));
+    let reasons = |answer: &Value| answer["rejected"].to_string();
+    assert!(!reasons(&base).contains("its boundary:"), "{base}");
+    assert!(reasons(&boundary).contains("use qtc-bazett"), "{boundary}");
+    assert!(reasons(&ids).contains("use qt-correction/qtc-bazett"), "{ids}");
+    for other in [&boundary, &ids] {
+        assert_eq!((&base["skill"], &base["hits"]), (&other["skill"], &other["hits"]));
+        assert_eq!(base["confidence"], other["confidence"]);
+    }
+}
+
+#[test]
+fn explain_takes_every_candidate_apart() {
+    let fixture = Fixture::new();
+    let request = "correct this QT for heart rate: square root of RR";
+    let answer = fixture.json(&["explain", request]);
+    let route = fixture.json(&["route", request]);
+    assert_eq!((&answer["skill"], &answer["reason"]), (&route["skill"], &route["reason"]));
+    let candidates = answer["candidates"].as_array().unwrap();
+    assert_eq!(candidates.len(), route["hits"].as_array().unwrap().len());
+    assert_eq!(candidates[0]["skill"], route["skill"]);
+    for (place, candidate) in (1..).zip(candidates) {
+        assert_eq!(
+            (candidate["place"].as_u64(), &candidate["in_pool"]),
+            (Some(place), &true.into())
+        );
+        let kinds = ["retrieved", "whole", "sentence", "head", "trigger"];
+        let sum: f64 = kinds.iter().map(|kind| candidate["evidence"][kind].as_f64().unwrap()).sum();
+        assert!((sum - candidate["total"].as_f64().unwrap()).abs() < 1e-9, "{candidate}");
+    }
+    let terms = candidates[0]["shared"].to_string();
+    assert!(terms.contains("square root"), "{terms}");
+    let ruled_out = candidates.iter().filter(|candidate| candidate["boundary"].is_object());
+    assert!(ruled_out.clone().count() > 0);
+    assert!(ruled_out.into_iter().all(|c| c["boundary"]["skill"] == route["skill"]));
+
+    // Ranks are those of a search over the documents, and over documents and pages.
+    for (view, rank) in [("raw", "raw_rank"), ("full", "page_rank")] {
+        let found = fixture.json(&["search", request, "-k", "146", "--view", view]);
+        let found = found["hits"].as_array().unwrap();
+        for candidate in candidates {
+            let hit = found.iter().find(|hit| hit["skill"] == candidate["skill"]);
+            assert_eq!(candidate[rank], hit.map_or(Value::Null, |hit| hit["rank"].clone()));
+        }
+    }
+}
+
+#[test]
+fn explain_tells_about_a_skill_that_was_no_candidate() {
+    let fixture = Fixture::new();
+    let request = "correct this QT for heart rate: square root of RR";
+    let arguments = ["explain", request, "--pool", "3", "--skill", "loan-payment"];
+    let answer = fixture.json(&arguments);
+    let candidates = answer["candidates"].as_array().unwrap();
+    let (asked, pool) = candidates.split_last().unwrap();
+    assert_eq!((&asked["in_pool"], &asked["name"]), (&false.into(), &"loan-payment".into()));
+    assert!(asked["page_rank"].as_u64().is_none_or(|rank| rank > 3), "{asked}");
+    // The pool is explained as if nobody had asked.
+    let alone = fixture.json(&["explain", request, "--pool", "3"]);
+    assert_eq!(alone["candidates"].as_array().unwrap()[..], *pool);
+    let shown = fixture.run(&arguments);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains(") loans/loan-payment") && shown.contains("  shares "), "{shown}");
+    assert_eq!(fixture.run(&["explain", request, "--skill", "nobody"]).status.code(), Some(2));
 }

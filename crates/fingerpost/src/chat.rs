@@ -76,6 +76,11 @@ impl Prompt {
         blake3::hash(&asked).to_hex().to_string()
     }
 
+    /// What the answer is for: the name of its form.
+    pub fn purpose(&self) -> &str {
+        self.schema.as_ref().map_or("text", |schema| &schema.name)
+    }
+
     /// About how many tokens it has: shared ones, and all.
     pub fn tokens(&self) -> (usize, usize) {
         let shared = estimate_tokens(&self.system) + estimate_tokens(&self.shared);

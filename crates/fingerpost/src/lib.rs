@@ -37,6 +37,8 @@ pub mod library;
 pub mod map;
 pub mod neighborhood;
 pub mod page;
+mod prompt;
+pub mod reply;
 pub mod request;
 pub mod route;
 pub mod search;

@@ -1,19 +1,22 @@
 //! Which one skill does a request get, or none, and why not the others?
 //!
-//! A search gives candidates; the chooser reads them beside the request and picks one. Every
-//! candidate that was not picked gets a reason: the boundary that gives the request away, or the
+//! A search gives candidates; the chooser, local or a model ([`llm`]), reads them beside the request
+//! and picks one. Every candidate that was not picked gets a reason: the boundary that gives the request away, or the
 //! words that speak for the other. The boundary advises, and nothing filters on it.
 
+pub mod explain;
+pub mod llm;
 mod local;
 pub mod none;
 
 use serde::Serialize;
 
-pub use self::local::{Evidence, weigh};
+pub use self::local::{Addends, Evidence, weigh};
 use crate::index::{IndexError, SparseIndex};
-use crate::page::Page;
+use crate::page::{Case, Page};
 use crate::skill::SkillIdx;
 use crate::text::words_of_phrases;
+use crate::view::Cards;
 
 /// A skill that comes into question, with all that a chooser may read of it.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +35,13 @@ pub struct Candidate<'a> {
     pub score: f32,
 }
 
+impl Candidate<'_> {
+    /// Is it one of these names that a request points at?
+    fn is_named_by(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| *name == self.name || *name == self.id)
+    }
+}
+
 /// How to choose.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteConfig {
@@ -39,6 +49,8 @@ pub struct RouteConfig {
     pub none_below: f64,
     /// Skills in the answer at most.
     pub max: usize,
+    /// What the reasons may draw on: the local order is the same for all.
+    pub cards: Cards,
 }
 
 /// The answer.
@@ -56,6 +68,8 @@ pub struct Route {
     pub reason: String,
     /// Why not the others, in the order in which they came near.
     pub rejected: Vec<Rejected>,
+    /// Why the first hit of the search was taken instead of a choice, if it was.
+    pub fallback: Option<String>,
 }
 
 /// What to do.
@@ -88,14 +102,7 @@ pub fn route(
 ) -> Result<Route, IndexError> {
     let evidence = weigh(request, candidates, phrases)?;
     let Some(best) = evidence.first() else {
-        return Ok(Route {
-            decision: Decision::None,
-            skill: None,
-            skills: vec![],
-            confidence: 1.0,
-            reason: "no skill shares a word with the request".into(),
-            rejected: vec![],
-        });
+        return Ok(nothing());
     };
     let chosen = &candidates[best.candidate];
     let confidence = local::confidence(&evidence);
@@ -113,7 +120,7 @@ pub fn route(
         .map(|rival| {
             let candidate = &candidates[rival.candidate];
             let because = match answered {
-                true => why_not(candidate, chosen, request, phrases)?,
+                true => ruled_out(candidate, chosen, request, phrases, config.cards)?,
                 false => shares(candidate, request, phrases)?,
             };
             Ok(Rejected { skill: candidate.id.to_owned(), because })
@@ -127,6 +134,7 @@ pub fn route(
             confidence,
             reason: why(best, chosen, request, phrases)?,
             rejected,
+            fallback: None,
         }
     } else {
         Route {
@@ -139,6 +147,7 @@ pub fn route(
                 config.none_below, chosen.name
             ),
             rejected,
+            fallback: None,
         }
     })
 }
@@ -162,22 +171,39 @@ fn why(
     })
 }
 
-/// The boundary that gives the request away, if one of the two pages has it; else the words that
-/// speak for the chosen one.
-fn why_not(
+/// The answer where the search found nothing.
+fn nothing() -> Route {
+    Route {
+        decision: Decision::None,
+        skill: None,
+        skills: vec![],
+        confidence: 1.0,
+        reason: "no skill shares a word with the request".into(),
+        rejected: vec![],
+        fallback: None,
+    }
+}
+
+/// The case of a rival's boundary that gives requests to the chosen one.
+fn given_away<'a>(rival: &Candidate<'a>, chosen: &Candidate<'_>) -> Option<&'a Case> {
+    let cases = rival.page.into_iter().flat_map(|page| &page.boundary);
+    let is_chosen = |case: &&Case| case.skill.as_ref().is_some_and(|id| id.as_str() == chosen.id);
+    cases.into_iter().find(is_chosen)
+}
+
+/// The boundary that gives the request away, if the cards show it; else the words that speak for
+/// the chosen one.
+fn ruled_out(
     rival: &Candidate<'_>,
     chosen: &Candidate<'_>,
     request: &str,
     phrases: &SparseIndex,
+    cards: Cards,
 ) -> Result<String, IndexError> {
-    let given_away = rival
-        .page
-        .into_iter()
-        .flat_map(|page| &page.boundary)
-        .find(|case| case.skill.as_ref().is_some_and(|skill| skill.as_str() == chosen.id));
-    if let Some(case) = given_away {
+    if let Some(case) = given_away(rival, chosen).filter(|_| cards != Cards::Base) {
         let request = case.request.trim_end_matches(['.', '。']);
-        return Ok(format!("its boundary: {request}: use {}", chosen.name));
+        let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
+        return Ok(format!("its boundary: {request}: use {instead}"));
     }
     let (ours, theirs) = (
         phrases.contributions(request, chosen.skill)?,
@@ -193,7 +219,10 @@ fn why_not(
     let missing = strongest(request, &missing);
     Ok(match missing.is_empty() {
         true => format!("{} is nearer to the request", chosen.name),
-        false => format!("{} speak for {}", list(&missing), chosen.name),
+        false => {
+            let speak = if missing.len() == 1 { "speaks" } else { "speak" };
+            format!("{} {speak} for {}", list(&missing), chosen.name)
+        }
     })
 }
 
@@ -210,8 +239,12 @@ fn shares(
     })
 }
 
-/// The heaviest terms as the request has them, a word left out that is part of a pair.
 fn strongest(request: &str, weighted: &[(String, f32)]) -> Vec<String> {
+    heaviest(request, weighted, SHOWN).into_iter().map(|(term, _)| term).collect()
+}
+
+/// The heaviest terms as the request has them, a word left out that is part of a pair.
+fn heaviest(request: &str, weighted: &[(String, f32)], most: usize) -> Vec<(String, f32)> {
     let words = words_of_phrases(request);
     let mut weighted: Vec<(&String, f32)> = weighted
         .iter()
@@ -219,11 +252,12 @@ fn strongest(request: &str, weighted: &[(String, f32)]) -> Vec<String> {
         .filter_map(|(term, weight)| Some((words.get(term)?, *weight)))
         .collect();
     weighted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let mut shown: Vec<String> = Vec::new();
-    for (term, _) in weighted {
+    let mut shown: Vec<(String, f32)> = Vec::new();
+    for (term, weight) in weighted {
         let part_of = |a: &str, b: &str| a.split(' ').any(|word| word == b);
-        if shown.len() < SHOWN && !shown.iter().any(|s| part_of(s, term) || part_of(term, s)) {
-            shown.push(term.clone());
+        let is_told = shown.iter().any(|(s, _)| part_of(s, term) || part_of(term, s));
+        if shown.len() < most && !is_told {
+            shown.push((term.clone(), weight));
         }
     }
     shown

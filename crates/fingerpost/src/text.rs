@@ -113,6 +113,17 @@ pub fn terms(text: &str, tokenizer: Tokenizer) -> Vec<String> {
     terms
 }
 
+/// Spaces and line breaks become single spaces, and characters that nobody sees go: models leave
+/// them behind, and strangers hide words in them.
+pub(crate) fn tidy(text: &str) -> String {
+    let seen = |c: &char| {
+        let invisible = matches!(*c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffd}' | '\u{e0000}'..='\u{e01ef}');
+        c.is_whitespace() || !(c.is_control() || invisible)
+    };
+    let text: String = text.chars().filter(seen).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The last character of an unspaced script, which marks may still extend.
 struct Run {
     /// Where the character before it starts, if they form a pair.

@@ -14,6 +14,7 @@ use crate::exclusion::without_exclusions;
 use crate::library::Library;
 use crate::page::{Page, Pages};
 use crate::skill::{Skill, SkillId, SkillIdx};
+use crate::text::tidy;
 
 /// The text an index sees of a skill. What a skill has no page for is left out of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -168,8 +169,8 @@ impl FromStr for Cards {
     }
 }
 
-/// The card of a candidate: the same text for every reader, a person or a model. `name_of` gives
-/// the name of a skill by its id.
+/// The card of a candidate: the same text for every reader, a person or a model, one line or two
+/// whatever the author wrote. `name_of` gives the name of a skill by its id.
 pub fn card(
     name: &str,
     description: &str,
@@ -182,13 +183,23 @@ pub fn card(
         (Cards::Boundary, Some(page)) => page.boundary_text(name_of),
         (Cards::Ids, Some(page)) => page.boundary_text(SkillId::to_string),
     };
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut card = format!("{}: {}", one_line(name), one_line(description));
+    let mut card = format!("{}: {}", cut(tidy(name)), cut(tidy(description)));
     if !boundary.is_empty() {
         card.push_str("\n  Not for: ");
-        card.push_str(&one_line(&boundary));
+        card.push_str(&cut(tidy(&boundary)));
     }
     card
+}
+
+/// Characters of a card's parts: the format allows 1,024 for a description, and a boundary has 400.
+const LONGEST: usize = 1200;
+
+fn cut(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(at);
+        text.push('…');
+    }
+    text
 }
 
 /// The text by which skills are compared for likeness: the document without what its author says
@@ -224,6 +235,15 @@ mod tests {
             card(Cards::Ids),
             "bazett: Corrects QT.\n  Not for: A cube root: use qt/fridericia."
         );
+    }
+
+    #[test]
+    fn a_card_is_short_and_of_visible_characters_whatever_its_author_wrote() {
+        let long = "年".repeat(5000);
+        let shown = card("a\u{200b}\n\nb\u{1b}[2J", &long, None, Cards::Base, |_| String::new());
+        assert_eq!(shown.lines().count(), 1);
+        assert!(shown.starts_with("a b[2J: 年") && shown.ends_with("年…"), "{shown}");
+        assert_eq!(shown.chars().filter(|c| *c == '年').count(), LONGEST);
     }
 
     #[test]

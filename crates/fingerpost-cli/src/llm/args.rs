@@ -1,4 +1,4 @@
-//! What can be typed about a model that writes pages.
+//! What can be typed about a model that writes pages or chooses.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use fingerpost_models::Api;
 use crate::args::Global;
 use crate::output::UsageError;
 
-/// How a model is asked for pages.
+/// Which model, at which server, and how much of it.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Writing with a model (--writer llm)")]
-pub(crate) struct LlmArgs {
+#[command(next_help_heading = "The model (--writer llm, --chooser llm)")]
+pub(crate) struct ModelArgs {
     /// The model's name, as its server knows it.
     #[arg(long, value_name = "NAME", env = "FINGERPOST_MODEL")]
     pub(crate) model: Option<String>,
@@ -28,10 +28,7 @@ pub(crate) struct LlmArgs {
     /// their owners' addresses, none elsewhere].
     #[arg(long, value_name = "VAR")]
     pub(crate) key_env: Option<String>,
-    /// What one call asks for: the page of one skill, or those of its whole neighborhood.
-    #[arg(long, default_value = "focal")]
-    pub(crate) unit: UnitName,
-    /// Neighborhoods under way at a time.
+    /// Neighborhoods or requests under way at a time.
     #[arg(long, value_name = "N", default_value = "4")]
     pub(crate) concurrency: NonZeroU32,
     /// Most requests a minute.
@@ -46,9 +43,30 @@ pub(crate) struct LlmArgs {
     /// Stop after so many calls.
     #[arg(long, value_name = "N")]
     pub(crate) max_calls: Option<u64>,
-    /// How often a page is asked for before its skill keeps its bare document.
+    /// How often an answer is asked for until it can be used; then it is done without.
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) attempts: NonZeroU32,
+    /// How long to wait for an answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) timeout: u64,
+    /// How often a failing request is made in all.
+    #[arg(long, value_name = "N", default_value = "6")]
+    pub(crate) tries: NonZeroU32,
+    /// Take all answers from a recording (`fingerpost ledger --export`).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+    /// A table of prices that comes before the built-in one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+}
+
+/// How a model is asked for pages.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Writing with a model (--writer llm)")]
+pub(crate) struct LlmArgs {
+    /// What one call asks for: the page of one skill, or those of its whole neighborhood.
+    #[arg(long, default_value = "focal")]
+    pub(crate) unit: UnitName,
     /// Tokens of a prompt that the documents of a neighborhood may take.
     #[arg(long, value_name = "N", default_value_t = 16_000)]
     pub(crate) context: usize,
@@ -58,12 +76,6 @@ pub(crate) struct LlmArgs {
     /// How freely the model draws.
     #[arg(long, value_name = "X", default_value_t = 0.2)]
     pub(crate) temperature: f64,
-    /// How long to wait for an answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    pub(crate) timeout: u64,
-    /// How often a failing request is made in all.
-    #[arg(long, value_name = "N", default_value = "6")]
-    pub(crate) tries: NonZeroU32,
     /// Say what would be asked and what it would cost, and ask nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -79,12 +91,8 @@ pub(crate) struct LlmArgs {
     /// Take answers to such prompts from a file; may be given several times.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "replay"])]
     pub(crate) ingest: Vec<PathBuf>,
-    /// Take all answers from a recording (`fingerpost ledger --export`).
-    #[arg(long, value_name = "FILE")]
-    pub(crate) replay: Option<PathBuf>,
-    /// A table of prices that comes before the built-in one.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prices: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) server: ModelArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -108,12 +116,14 @@ impl From<ApiName> for Api {
     }
 }
 
-impl LlmArgs {
-    pub(super) fn model(&self) -> anyhow::Result<&str> {
-        let missing = || UsageError::new("name the model that writes with --model");
+impl ModelArgs {
+    pub(super) fn name(&self) -> anyhow::Result<&str> {
+        let missing = || UsageError::new("name the model with --model");
         Ok(self.model.as_deref().ok_or_else(missing)?)
     }
+}
 
+impl LlmArgs {
     pub(super) fn config(&self, lang: &LanguageChoice, global: &Global) -> LlmConfig {
         LlmConfig {
             unit: match self.unit {
@@ -127,8 +137,8 @@ impl LlmArgs {
                 temperature: self.temperature,
                 seed: global.seed,
             },
-            attempts: self.attempts.get(),
-            concurrency: self.concurrency.get() as usize,
+            attempts: self.server.attempts.get(),
+            concurrency: self.server.concurrency.get() as usize,
         }
     }
 
@@ -143,6 +153,6 @@ impl LlmArgs {
         lang: &LanguageChoice,
         global: &Global,
     ) -> anyhow::Result<String> {
-        Ok(self.config(lang, global).identity(self.model()?))
+        Ok(self.config(lang, global).identity(self.server.name()?))
     }
 }

@@ -30,10 +30,10 @@ pub(super) fn emit(job: &Job<'_>, file: &Path) -> anyhow::Result<()> {
     if let Some(error) = outcome.stopped {
         return Err(error.into());
     }
-    let dialect = job.dialect()?;
+    let dialect = job.model.dialect()?;
     let mut lines = String::new();
     for (key, prompt) in &waiting {
-        lines.push_str(&line(key, &job.model, prompt, dialect));
+        lines.push_str(&line(key, &job.model.name, prompt, dialect));
         lines.push('\n');
     }
     let failed = || format!("cannot write {}", file.display());
@@ -83,7 +83,7 @@ pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Finished> {
     let mut again = 0;
     let mut rejected = Vec::new();
     let mut spent = Spent::default();
-    let price = job.price.map(|price| price.batch);
+    let price = job.model.price.map(|price| price.batch);
     for file in &job.args.ingest {
         let text = fs::read_to_string(file)
             .map_err(|error| UsageError::new(format!("cannot read {}: {error}", file.display())))?;
@@ -99,7 +99,7 @@ pub(super) fn ingest(job: &Job<'_>) -> anyhow::Result<Finished> {
             match read_line(line) {
                 Err(why) => reject(format!("is no answer: {why}")),
                 Ok((key, _)) if taken.contains(&key) => again += 1,
-                Ok((key, _)) if !wanted.contains(&key) => match job.ledger.reply(&key)? {
+                Ok((key, _)) if !wanted.contains(&key) => match job.model.ledger.reply(&key)? {
                     Some(_) => again += 1,
                     None => reject(format!(
                         "nobody asked for {key}; the library, the settings or the model changed since the prompts were written"
@@ -160,8 +160,8 @@ fn keep(
     spent: &mut Spent,
 ) -> anyhow::Result<()> {
     let cost = price.map(|price| price.of(&reply.usage));
-    job.ledger.start(key, &job.model, "batch")?;
-    job.ledger.finish(key, reply, cost)?;
+    job.model.ledger.start(key, &job.model.name, "batch", "page")?;
+    job.model.ledger.finish(key, reply, cost)?;
     spent.calls += 1;
     spent.usage += reply.usage;
     spent.cost += cost.unwrap_or(0.0);
@@ -171,13 +171,13 @@ fn keep(
 /// Submits, waits, fetches, and again for what failed its checks. Started again after a kill it
 /// goes on with the batch that is under way.
 pub(super) fn batch(job: &Job<'_>) -> anyhow::Result<Finished> {
-    let client = BatchClient::new(job.chat.clone(), job.cancel.clone())?;
-    let price = job.price.map(|price| price.batch);
+    let client = BatchClient::new(job.model.config.clone(), job.model.cancel.clone())?;
+    let price = job.model.price.map(|price| price.batch);
     let mut spent = Spent::default();
     let mut stopped = None;
     // One round an attempt, and one more for what a service leaves unanswered.
     for _ in 0..=job.config.attempts {
-        for open in job.ledger.open_batches(&job.chat.base_url, &job.model)? {
+        for open in job.model.ledger.open_batches(&job.model.config.base_url, &job.model.name)? {
             match fetch(job, &client, &open, price, &mut spent) {
                 Ok(()) => {}
                 Err(error) => match error.downcast::<ChatError>() {
@@ -211,13 +211,13 @@ fn afford(
 ) -> Result<(), ChatError> {
     let stop = |message: String| Err(ChatError::Budget { message });
     waiting.truncate(MAX_PROMPTS);
-    if let Some(max) = job.args.max_calls {
+    if let Some(max) = job.args.server.max_calls {
         waiting.truncate(max.saturating_sub(spent.calls) as usize);
         if waiting.is_empty() {
             return stop(format!("the limit of {max} calls is reached"));
         }
     }
-    if let (Some(max), Some(price)) = (job.args.max_cost, price) {
+    if let (Some(max), Some(price)) = (job.args.server.max_cost, price) {
         let mut most = plan::usage(waiting);
         // A batch cannot be stopped halfway: the most it may cost counts, with nothing cached.
         most.cached = 0;
@@ -236,18 +236,19 @@ fn afford(
 fn submit(job: &Job<'_>, client: &BatchClient, waiting: &[(String, Prompt)]) -> anyhow::Result<()> {
     let keys: Vec<String> = waiting.iter().map(|(key, _)| key.clone()).collect();
     let tag = blake3_of(&keys);
-    let batch = job.ledger.submitting(&job.chat.base_url, &job.model, &tag, &keys)?;
-    let id = match client.submit(waiting, &tag, job.dialect()?) {
+    let batch =
+        job.model.ledger.submitting(&job.model.config.base_url, &job.model.name, &tag, &keys)?;
+    let id = match client.submit(waiting, &tag, job.model.dialect()?) {
         Ok(id) => id,
         Err(error) => {
             // A refusal is certain; after any other failure the service may have taken it.
             if matches!(error, ChatError::Refused { .. } | ChatError::Rejected { .. }) {
-                job.ledger.close(&batch, false)?;
+                job.model.ledger.close(&batch, false)?;
             }
             return Err(error.into());
         }
     };
-    job.ledger.submitted(&batch, &id)?;
+    job.model.ledger.submitted(&batch, &id)?;
     let prompts = plural(waiting.len(), "prompt");
     output::say(job.global, &format!("submitted {prompts} as {}", plain(&id)));
     Ok(())
@@ -267,10 +268,10 @@ fn fetch(
     };
     let Some(id) = id else {
         // It never arrived, so nothing was paid for.
-        return Ok(job.ledger.close(batch, false)?);
+        return Ok(job.model.ledger.close(batch, false)?);
     };
     if batch.id.is_none() {
-        job.ledger.submitted(batch, &id)?;
+        job.model.ledger.submitted(batch, &id)?;
     }
     let spinner = output::spinner(job.global, format!("waiting for {id}"));
     let start = Instant::now();
@@ -278,7 +279,7 @@ fn fetch(
         match client.state(&id)? {
             BatchState::Ended => break,
             BatchState::Failed(why) => {
-                job.ledger.close(batch, false)?;
+                job.model.ledger.close(batch, false)?;
                 return Err(ChatError::Failed { message: why }.into());
             }
             BatchState::UnderWay { done, all } => {
@@ -288,7 +289,7 @@ fn fetch(
         }
         let look = Instant::now() + Duration::from_secs_f64(job.args.poll.clamp(0.05, 3600.0));
         while Instant::now() < look {
-            if job.cancel.load(Ordering::Relaxed) {
+            if job.model.cancel.load(Ordering::Relaxed) {
                 return Err(ChatError::Cancelled.into());
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -299,14 +300,14 @@ fn fetch(
     for (key, reply) in client.answers(&id)? {
         match reply {
             Ok(reply) if asked.contains(key.as_str()) => {
-                if job.ledger.reply(&key)?.is_none() {
+                if job.model.ledger.reply(&key)?.is_none() {
                     keep(job, &key, &reply, price, spent)?;
                 }
             }
             _ => unanswered += 1,
         }
     }
-    job.ledger.close(batch, true)?;
+    job.model.ledger.close(batch, true)?;
     spinner.finish_and_clear();
     if unanswered > 0 {
         output::say(

@@ -40,11 +40,11 @@ pub(super) fn tell(job: &Job<'_>) -> anyhow::Result<()> {
     }
     let usage = usage(&waiting);
     let price = match job.args.batch {
-        Some(_) => job.price.map(|price| price.batch),
-        None => job.price.map(|price| price.single),
+        Some(_) => job.model.price.map(|price| price.batch),
+        None => job.model.price.map(|price| price.single),
     };
     let plan = Plan {
-        model: &job.model,
+        model: &job.model.name,
         calls: waiting.len(),
         known,
         pages: job.pages(),
@@ -115,7 +115,7 @@ fn seconds(job: &Job<'_>, calls: f64, usage: &Usage) -> f64 {
     let minutes = |amount: f64, limit: Option<u32>| {
         limit.map_or(0.0, |limit| amount / f64::from(limit) * 60.0)
     };
-    let requests = minutes(calls, job.chat.requests_per_minute);
-    let tokens = minutes((usage.input + usage.output) as f64, job.chat.tokens_per_minute);
+    let requests = minutes(calls, job.model.config.requests_per_minute);
+    let tokens = minutes((usage.input + usage.output) as f64, job.model.config.tokens_per_minute);
     answers.max(requests).max(tokens)
 }

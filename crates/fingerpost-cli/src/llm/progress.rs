@@ -1,10 +1,9 @@
-//! How far is the writing, how fast, and for how much?
+//! How far is the work of a model, how fast, and for how much?
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use fingerpost::atlas::Spent;
-use fingerpost::page::llm::Written;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::Global;
@@ -14,8 +13,10 @@ use crate::output;
 const EVERY: Duration = Duration::from_secs(10);
 
 /// A bar on a terminal, lines elsewhere.
-pub(super) struct Progress<'a> {
+pub(crate) struct Progress<'a> {
     global: &'a Global,
+    /// What is counted.
+    nouns: &'static str,
     bar: ProgressBar,
     lines: Mutex<Lines>,
     start: Instant,
@@ -25,27 +26,23 @@ pub(super) struct Progress<'a> {
 
 struct Lines {
     done: usize,
-    pending: usize,
     last: Instant,
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn new(global: &'a Global, all: usize, priced: bool) -> Self {
+    pub(crate) fn new(global: &'a Global, nouns: &'static str, all: usize, priced: bool) -> Self {
         let bar = if global.quiet { ProgressBar::hidden() } else { ProgressBar::new(all as u64) };
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} pages  {msg}  {eta} left");
+        let template = format!("{{bar:30}} {{pos}}/{{len}} {nouns}  {{msg}}  {{eta}} left");
+        let style = ProgressStyle::with_template(&template);
         bar.set_style(style.expect("a valid template"));
         let now = Instant::now();
-        let lines = Mutex::new(Lines { done: 0, pending: 0, last: now });
-        Self { global, bar, lines, start: now, all, priced }
+        let lines = Mutex::new(Lines { done: 0, last: now });
+        Self { global, nouns, bar, lines, start: now, all, priced }
     }
 
-    /// One more skill is done.
-    pub(super) fn step(&self, written: &Written, spent: &Spent) {
+    /// One more is done.
+    pub(crate) fn step(&self, spent: &Spent) {
         let mut lines = self.lines.lock().expect("nothing panics while holding it");
-        if *written == Written::Pending {
-            lines.pending += 1;
-            return;
-        }
         lines.done += 1;
         let seconds = self.start.elapsed().as_secs_f64();
         let per_minute = spent.calls as f64 / seconds.max(1e-3) * 60.0;
@@ -59,13 +56,13 @@ impl<'a> Progress<'a> {
         if self.bar.is_hidden() && lines.last.elapsed() >= EVERY {
             lines.last = Instant::now();
             let left = seconds / lines.done as f64 * (self.all - lines.done) as f64;
-            let (done, all) = (lines.done, self.all);
-            let line = format!("{done} of {all} pages, {message}, about {} left", time(left));
+            let (done, all, nouns) = (lines.done, self.all, self.nouns);
+            let line = format!("{done} of {all} {nouns}, {message}, about {} left", time(left));
             output::say(self.global, &line);
         }
     }
 
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -1,5 +1,5 @@
-//! A chat server that does what a script says, to see how we bear it. It writes real pages: from
-//! the documents in the prompt, so that they pass the checks.
+//! A chat server that does what a script says, to see how we bear it. It writes real pages, from
+//! the documents in the prompt, so that they pass the checks; and it chooses among cards.
 //!
 //! Also used by the command's tests, which include this file.
 
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What the server does with one request for an answer; after the last it writes pages.
+/// What the server does with one request for an answer; after the last it writes pages and chooses.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
-    /// Writes the page asked for.
+    /// Writes the page asked for, or chooses among the cards shown.
     Page,
     /// The same, after a while.
     Slowly(Duration),
@@ -148,7 +148,10 @@ fn perform(stream: &mut TcpStream, asked: &Asked, act: Act) -> bool {
         let body = if anthropic { message(text, finish) } else { completion(text, finish) };
         body.to_string()
     };
-    let page = || page_for(&asked.body);
+    let page = || match prompt_text(&asked.body).contains("<card-") {
+        true => choice_for(&asked.body),
+        false => page_for(&asked.body),
+    };
     let body = match act {
         Act::Page => answer(&page(), "stop"),
         Act::Slowly(wait) => {
@@ -254,6 +257,33 @@ pub(crate) fn page_for(body: &Value) -> String {
     let boundary: Vec<Value> = case.into_iter().collect();
     json!({"trigger": cut(description, 380), "boundary": boundary, "body": cut(&prose.join(" ").replace(['*', '`'], ""), 500)})
         .to_string()
+}
+
+/// The card that has most words of the request, the first of equals; without any, none.
+pub(crate) fn choice_for(body: &Value) -> String {
+    let text = prompt_text(body);
+    let within = |text: &str, mark: &str| -> Vec<String> {
+        let mark = format!("\n<{mark}-");
+        let parts = text.split(&mark).skip(1);
+        let inner = |part: &str| part.split_once('\n').map(|(_, rest)| rest.to_lowercase());
+        let parts = parts.filter_map(|part| inner(part.split("\n</").next()?));
+        parts.collect()
+    };
+    let words = |text: &str| -> std::collections::BTreeSet<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).map(Into::into).collect()
+    };
+    let request = words(&within(&text, "request").join(" "));
+    let cards = within(&text, "card");
+    let shared = |card: &String| {
+        let own = card.split("not for:").next().unwrap_or_default();
+        words(own).intersection(&request).count()
+    };
+    let best = cards.iter().map(shared).enumerate().rev().max_by_key(|(_, shared)| *shared);
+    let choice = match best {
+        Some((at, shared)) if shared > 0 => (at + 1).to_string(),
+        _ => "none".into(),
+    };
+    json!({"reason": "It shares most words.", "choice": choice, "rejected": []}).to_string()
 }
 
 fn prompt_text(body: &Value) -> String {

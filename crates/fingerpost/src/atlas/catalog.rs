@@ -20,7 +20,7 @@ use crate::page::write::PageRow;
 use crate::skill::SkillIdx;
 
 /// Each step takes a catalog from one format to the next; a new format is a step at the end.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     "
     CREATE TABLE skills (
         row INTEGER PRIMARY KEY,
@@ -46,6 +46,7 @@ const MIGRATIONS: [&str; 4] = [
 ",
     pages::MIGRATION,
     ledger::MIGRATION,
+    ledger::PURPOSE,
 ];
 
 /// How long a reader waits for a writer to finish its transaction.

@@ -58,6 +58,13 @@ pub(super) const MIGRATION: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// The step that tells what a call was for. Before it, models wrote pages and embedded texts; the
+/// latter left no reply.
+pub(super) const PURPOSE: &str = "
+    ALTER TABLE calls ADD COLUMN purpose TEXT NOT NULL DEFAULT 'page';
+    UPDATE calls SET purpose = 'embedding' WHERE state = 'done' AND reply IS NULL;
+";
+
 /// The ledger of an atlas, open.
 #[derive(Debug)]
 pub struct Ledger {
@@ -65,13 +72,15 @@ pub struct Ledger {
     path: std::path::PathBuf,
 }
 
-/// What was spent on one model on one day.
+/// What was spent on one model for one purpose on one day.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spend {
     /// The day the calls were made (UTC).
     pub day: String,
     /// The model.
     pub model: String,
+    /// What for: a page, a choice, an embedding.
+    pub purpose: String,
     /// Calls that were answered.
     pub calls: u64,
     /// Calls that failed.
@@ -130,15 +139,21 @@ impl Ledger {
     }
 
     /// A call is about to be made.
-    pub fn start(&self, key: &str, model: &str, endpoint: &str) -> Result<(), AtlasError> {
+    pub fn start(
+        &self,
+        key: &str,
+        model: &str,
+        endpoint: &str,
+        purpose: &str,
+    ) -> Result<(), AtlasError> {
         self.with(|connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO calls (key, state, model, endpoint, started) VALUES (?1, 'started', ?2, ?3, ?4)
+                    "INSERT INTO calls (key, state, model, endpoint, started, purpose) VALUES (?1, 'started', ?2, ?3, ?4, ?5)
                      ON CONFLICT (key) DO UPDATE SET state = 'started', endpoint = ?3, started = ?4,
                          tries = tries + 1, finished = NULL, error = NULL WHERE state <> 'done'",
                 )?
-                .execute(params![key, model, endpoint, now()])
+                .execute(params![key, model, endpoint, now(), purpose])
         })?;
         Ok(())
     }
@@ -194,8 +209,8 @@ impl Ledger {
         self.with(|connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO calls (key, state, model, endpoint, started, finished, input, cost)
-                         VALUES (?1, 'done', ?2, ?3, ?4, ?4, ?5, ?6)
+                    "INSERT INTO calls (key, state, model, endpoint, started, finished, input, cost, purpose)
+                         VALUES (?1, 'done', ?2, ?3, ?4, ?4, ?5, ?6, 'embedding')
                      ON CONFLICT (key) DO UPDATE SET tries = tries + 1, finished = ?4,
                          input = input + ?5, cost = cost + ?6",
                 )?
@@ -214,26 +229,27 @@ impl Ledger {
         })
     }
 
-    /// What was spent, by day and model, in order.
+    /// What was spent, by day, model and purpose, in order.
     pub fn spend(&self) -> Result<Vec<Spend>, AtlasError> {
         self.with(|connection| {
             let mut select = connection.prepare(
-                "SELECT date(started / 1000, 'unixepoch') AS day, model,
+                "SELECT date(started / 1000, 'unixepoch') AS day, model, purpose,
                      sum(state = 'done'), sum(state = 'failed'), sum(state = 'started'),
                      sum(input), sum(cached), sum(written), sum(output),
                      total(cost), sum(state = 'done' AND cost IS NULL)
-                 FROM calls GROUP BY day, model ORDER BY day, model",
+                 FROM calls GROUP BY day, model, purpose ORDER BY day, model, purpose",
             )?;
             let spend = select.query_map([], |row| {
                 Ok(Spend {
                     day: row.get(0)?,
                     model: row.get(1)?,
-                    calls: count(row, 2)?,
-                    failed: count(row, 3)?,
-                    unfinished: count(row, 4)?,
-                    usage: usage(row, 5)?,
-                    cost_usd: row.get(9)?,
-                    unpriced: count(row, 10)?,
+                    purpose: row.get(2)?,
+                    calls: count(row, 3)?,
+                    failed: count(row, 4)?,
+                    unfinished: count(row, 5)?,
+                    usage: usage(row, 6)?,
+                    cost_usd: row.get(10)?,
+                    unpriced: count(row, 11)?,
                 })
             })?;
             spend.collect()

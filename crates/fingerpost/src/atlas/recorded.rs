@@ -126,7 +126,7 @@ impl Chat for Recorded<'_> {
         let reserved = self.reserve(prompt)?;
         let result = self
             .ledger
-            .start(&key, self.id(), &self.endpoint)
+            .start(&key, self.id(), &self.endpoint, prompt.purpose())
             .map_err(unwritten)
             .and_then(|()| self.chat.complete(prompt));
         let cost = match (&result, self.price) {

@@ -16,15 +16,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::check::{Failure, check_exclusive};
-use super::prompt::{self, PromptConfig, Prompts, again};
-use super::reply::{self, Parsed, ReplyError};
+use super::prompt::{self, PromptConfig, Prompts};
+use super::reply;
 use super::write::judge;
 use super::{Language, Page};
 use crate::chat::{Chat, ChatError, Prompt, Reply};
+use crate::prompt::{SHOWN_AGAIN, again};
+use crate::reply::{Parsed, ReplyError, Tally};
 use crate::skill::{Skill, SkillId};
-
-/// Of an answer that could not be read, the part that is shown again.
-const SHOWN_AGAIN: usize = 4000;
 
 /// Calls in a row that fail in spite of the transport's patience; then the server is down.
 const MAX_FAILURES: usize = 3;
@@ -155,23 +154,6 @@ pub struct Outcome {
     pub tally: Tally,
     /// What ended the run before all was done.
     pub stopped: Option<ChatError>,
-}
-
-/// What the answers were like.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    /// Answers read.
-    pub answers: usize,
-    /// Of these, blank ones.
-    pub blank: usize,
-    /// Cut off at the longest allowed.
-    pub truncated: usize,
-    /// Of another form, or none.
-    pub malformed: usize,
-    /// Read only after repair.
-    pub repaired: usize,
-    /// Read, but failing a check.
-    pub unchecked: usize,
 }
 
 /// Writes pages with a model.
@@ -378,16 +360,6 @@ impl LlmWriter<'_> {
                 }
                 Err(Missed::NotNow)
             }
-        }
-    }
-}
-
-impl Tally {
-    fn misread(&mut self, error: &ReplyError) {
-        match error {
-            ReplyError::Blank | ReplyError::Withheld => self.blank += 1,
-            ReplyError::Truncated => self.truncated += 1,
-            _ => self.malformed += 1,
         }
     }
 }

@@ -9,13 +9,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use minijinja::{Environment, Value, context};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::shorten::{CUT, share, shorten};
 use crate::chat::{Message, Prompt, Schema, Speaker, estimate_tokens};
+use crate::prompt::{free_word, object, templates};
 use crate::skill::Skill;
 
 /// Changes whenever the words or the forms do: pages of another version are other pages.
@@ -197,17 +197,6 @@ impl<'a> Prompts<'a> {
     }
 }
 
-/// Shows an answer again, with what is wrong about it. Only the last answer is shown: earlier ones
-/// would teach their own faults.
-pub fn again(first: &Prompt, answer: &str, reasons: &[String]) -> Prompt {
-    let mut prompt = first.clone();
-    prompt.messages.truncate(1);
-    prompt.messages.push(Message { role: Speaker::Assistant, text: answer.to_owned() });
-    let text = render("again", context! { reasons => reasons.to_vec() });
-    prompt.messages.push(Message { role: Speaker::User, text });
-    prompt
-}
-
 /// The form of one page. Of a neighborhood it is the same whichever member is asked for, because
 /// servers put the form before the prompt, where a difference would spoil their cache; that a page
 /// does not refer to itself is for the checks.
@@ -235,36 +224,13 @@ fn id_schema(members: &[&Skill]) -> serde_json::Value {
     json!({ "type": "string", "enum": ids })
 }
 
-/// Strict servers want every field required and no other allowed.
-fn object(fields: Vec<(&str, serde_json::Value)>) -> serde_json::Value {
-    let required: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-    let properties: serde_json::Map<_, _> =
-        fields.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
-}
-
 /// A word that no member contains, and that is the same whenever the members are.
 fn nonce(members: &[&Skill]) -> String {
-    let word = |round: u32| {
-        let mut hasher = blake3::Hasher::new();
-        members.iter().for_each(|skill| {
-            hasher.update(skill.digest().as_bytes());
-        });
-        hasher.update(&round.to_le_bytes());
-        hasher.finalize().to_hex()[..16].to_owned()
-    };
-    let is_free = |word: &String| {
-        members.iter().all(|skill| {
-            let texts = [skill.id.as_str(), &skill.name, &skill.description, &skill.content];
-            texts.iter().all(|text| !text.contains(word.as_str()))
-        })
-    };
-    (0..).map(word).find(is_free).expect("documents are finite")
+    let digests: Vec<_> = members.iter().map(|skill| skill.digest()).collect();
+    let texts = members
+        .iter()
+        .flat_map(|skill| [skill.id.as_str(), &skill.name, &skill.description, &skill.content]);
+    free_word(digests.iter().map(|digest| &digest.as_bytes()[..]), &texts.collect::<Vec<_>>())
 }
 
 /// An id as a JSON string: ids are strangers' text, and the answer must repeat them exactly.
@@ -279,28 +245,17 @@ fn one_line(text: &str) -> String {
 const SYSTEM: &str = include_str!("prompts/system.md");
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    // Lines that hold a block leave no line behind.
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    templates.set_syntax(syntax.expect("a valid syntax"));
-    for (name, text) in [
+    templates(&[
         ("neighborhood", include_str!("prompts/neighborhood.md")),
         ("focal", include_str!("prompts/focal.md")),
         ("all", include_str!("prompts/all.md")),
         ("singleton-shared", include_str!("prompts/singleton-shared.md")),
         ("singleton", include_str!("prompts/singleton.md")),
-        ("again", include_str!("prompts/again.md")),
-    ] {
-        templates.add_template(name, text).expect("our templates parse");
-    }
-    templates
+    ])
 });
 
 fn render(name: &str, values: Value) -> String {
-    let template = TEMPLATES.get_template(name).expect("a template of ours");
-    template.render(values).expect("our templates render")
+    crate::prompt::render(&TEMPLATES, name, values)
 }
 
 #[cfg(test)]

@@ -1,69 +1,12 @@
-//! What did a model answer?
-//!
-//! A server that enforces the form answers with one JSON object. Others wrap it in a fence, think
-//! aloud before it, or add a sentence. What is around the object is taken off; what is wrong inside
-//! it is repaired as a last resort, and that is counted. Everything else is an error that says what
-//! the model should do better.
-
-mod repair;
+//! Which pages did a model write?
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Case, Page};
-use crate::chat::{Finish, Reply};
+use crate::chat::Reply;
+use crate::reply::{Parsed, ReplyError, form, object};
 use crate::skill::{Skill, SkillId};
-
-/// An answer that could be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed<T> {
-    /// What it says.
-    pub value: T,
-    /// It was no JSON, and had to be made into some.
-    pub repaired: bool,
-}
-
-/// Why an answer could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplyError {
-    /// There is nothing in it.
-    #[error("the answer is empty")]
-    Blank,
-    /// It was cut at the longest allowed.
-    #[error("the answer was cut off before its end; be shorter")]
-    Truncated,
-    /// The model would not answer.
-    #[error("the model declined to answer")]
-    Withheld,
-    /// There is no JSON object in it, not even a broken one.
-    #[error("the answer holds no JSON object")]
-    NoObject,
-    /// The object has another form.
-    #[error("the answer has not the form asked for: {message}")]
-    Shape {
-        /// What is wrong.
-        message: String,
-    },
-    /// A page of the neighborhood is missing.
-    #[error("the page of the skill \"{skill}\" is missing")]
-    MissingSkill {
-        /// Whose.
-        skill: SkillId,
-    },
-    /// There is a page too many.
-    #[error("\"{skill}\" is not one of the skills, or has two pages")]
-    UnexpectedSkill {
-        /// Whose, in the model's words.
-        skill: String,
-    },
-}
-
-impl ReplyError {
-    /// Is it worth showing to the model? Otherwise it is simply asked again.
-    pub fn is_instructive(&self) -> bool {
-        !matches!(self, Self::Blank | Self::Truncated | Self::Withheld)
-    }
-}
+use crate::text::tidy;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,10 +66,6 @@ pub fn pages(reply: &Reply, members: &[&Skill]) -> Result<Parsed<Vec<Page>>, Rep
     Ok(Parsed { value: found.collect::<Result<_, _>>()?, repaired })
 }
 
-fn form<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, ReplyError> {
-    serde_json::from_value(value).map_err(|error| ReplyError::Shape { message: error.to_string() })
-}
-
 fn to_page(trigger: String, boundary: Vec<CaseForm>, body: String) -> Page {
     let case = |CaseForm { request, skill }: CaseForm| Case {
         request: tidy(&request).trim_end_matches(['.', '。', ':', '：']).to_owned(),
@@ -139,60 +78,13 @@ fn to_page(trigger: String, boundary: Vec<CaseForm>, body: String) -> Page {
     }
 }
 
-/// Spaces and line breaks become single spaces, and characters that nobody sees go: models leave
-/// them behind, and no check should fail for them.
-fn tidy(text: &str) -> String {
-    let seen = |c: &char| {
-        let invisible = matches!(*c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fffd}');
-        c.is_whitespace() || !(c.is_control() || invisible)
-    };
-    let text: String = text.chars().filter(seen).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The JSON object of an answer.
-fn object(reply: &Reply) -> Result<Parsed<Value>, ReplyError> {
-    match reply.finish {
-        Finish::Length => return Err(ReplyError::Truncated),
-        Finish::Withheld => return Err(ReplyError::Withheld),
-        Finish::Stop => {}
-    }
-    let text = without_thoughts(&reply.text);
-    if text.trim().is_empty() {
-        return Err(ReplyError::Blank);
-    }
-    let Some(start) = text.find('{') else { return Err(ReplyError::NoObject) };
-    let text = &text[start..];
-    // The first whole object counts, whatever follows it.
-    let mut objects = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    if let Some(Ok(value)) = objects.next() {
-        return Ok(Parsed { value, repaired: false });
-    }
-    let value = repair::repaired(text).ok_or(ReplyError::NoObject)?;
-    Ok(Parsed { value, repaired: true })
-}
-
-/// Reasoning that a server leaves in the answer. If it never ends, there is no answer.
-fn without_thoughts(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
-        // Some templates swallow the opening mark.
-        if let Some((_, after)) = rest.rsplit_once(close) {
-            rest = after.trim_start();
-        } else if rest.starts_with(open) {
-            return "";
-        }
-    }
-    rest
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::chat::Usage;
+    use crate::chat::{Finish, Usage};
 
     const GOOD: &str = r#"{"trigger":"Square root","boundary":[{"request":"Cube root.","skill":"qt/fridericia"}],"body":"QT / sqrt(RR)"}"#;
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded};
 use fingerpost::chat::{
-    Chat, ChatError, Finish, Message, Price, Prompt, Recording, Replay, Reply, Speaker, Usage,
+    Chat, ChatError, Finish, Message, Price, Prompt, Recording, Replay, Reply, Schema, Speaker,
+    Usage,
 };
 use tempfile::TempDir;
 
@@ -112,6 +113,32 @@ fn a_call_is_written_down_before_it_is_made() {
     assert_eq!((spend[0].calls, spend[0].unfinished, spend[0].model.as_str()), (1, 0, "model"));
     assert_eq!(spend[0].usage, Usage { input: 1000, cached: 400, written: 0, output: 200 });
     assert!((spend[0].cost_usd - 0.0264).abs() < 1e-9);
+}
+
+#[test]
+fn purposes_are_told_apart_and_older_calls_were_for_pages() {
+    let (folder, atlas) = atlas();
+    let model = Model::new();
+    let form = |name: &str| Some(Schema { name: name.into(), schema: serde_json::Value::Null });
+    {
+        let ledger = atlas.ledger().unwrap();
+        recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
+        ledger.embedded("texts", "model", "here", 100, None).unwrap();
+    }
+    // The catalog as it was before calls had a purpose.
+    let catalog = rusqlite::Connection::open(folder.path().join("atlas/atlas.sqlite")).unwrap();
+    catalog
+        .execute_batch("ALTER TABLE calls DROP COLUMN purpose; PRAGMA user_version = 4")
+        .unwrap();
+    drop(catalog);
+    let ledger = atlas.ledger().unwrap();
+    let chat = recorded(&model, &ledger, Budget::default());
+    chat.complete(&Prompt { schema: form("choice"), ..prompt("b") }).unwrap();
+    chat.complete(&Prompt { schema: form("page"), ..prompt("c") }).unwrap();
+    ledger.embedded("others", "model", "here", 100, None).unwrap();
+    let spend = ledger.spend().unwrap();
+    let rows: Vec<(&str, u64)> = spend.iter().map(|row| (&*row.purpose, row.calls)).collect();
+    assert_eq!(rows, [("choice", 1), ("embedding", 2), ("page", 2)]);
 }
 
 #[test]

@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use crate::page::Page;
     use crate::page::check::Failure;
-    use crate::page::llm::Tally;
     use crate::page::llm::tests::skill;
+    use crate::reply::Tally;
     use crate::skill::SkillIdx;
 
     const WRITER: &str = "llm m";

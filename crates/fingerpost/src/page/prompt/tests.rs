@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::library::{Library, LoadOptions, Root};
+use crate::prompt::again;
 use crate::skill::{Invocation, Origin, SkillId};
 
 fn skill(id: &str, description: &str, content: &str) -> Skill {

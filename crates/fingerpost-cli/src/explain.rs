@@ -1,0 +1,305 @@
+//! `fingerpost explain`: how each candidate of a request came to its place.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use clap::Args;
+use fingerpost::index::{Hit, Scratch};
+use fingerpost::route::explain::{Explained, Ranks, explain};
+use fingerpost::route::{Addends, Candidate, Decision, Route};
+use fingerpost::search::{Retriever, Searcher};
+use fingerpost::skill::SkillIdx;
+use fingerpost::view::View;
+use serde::Serialize;
+
+use crate::args::{Global, LibraryArgs, RetrieverArgs};
+use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
+use crate::route::{ChoosingArgs, Router};
+use crate::table::table;
+use crate::{neighbors, source};
+
+/// Why this skill, and why not that one?
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// What the user wants, in their words.
+    request: String,
+    #[command(flatten)]
+    library: LibraryArgs,
+    /// How candidates are found.
+    #[arg(long, default_value_t = Retriever::Bm25)]
+    retriever: Retriever,
+    /// Candidates shown to the chooser.
+    #[arg(long, value_name = "N", default_value_t = ChoosingArgs::default().pool)]
+    pool: usize,
+    /// Tell about this skill, by id or name, whether it was a candidate or not.
+    #[arg(long, value_name = "SKILL")]
+    skill: Option<String>,
+}
+
+/// The contract of `--json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    request: &'a str,
+    retriever: Retriever,
+    decision: Decision,
+    skill: Option<&'a str>,
+    confidence: f64,
+    reason: &'a str,
+    candidates: &'a [Explained],
+}
+
+pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
+    let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
+    let router = Router::open(&args.library, args.retriever, &choosing, global)?;
+    let raw = RetrieverArgs::of(args.retriever, View::Raw);
+    let raw = source::searcher(&args.library, global, &raw)?;
+    let scratch = &mut Scratch::default();
+    let asked = args.skill.as_deref().map(|name| neighbors::find(&router.compiled, name));
+    let asked = asked.transpose()?;
+    let (route, hits) = router.route(&args.request, scratch)?;
+    let (by_document, by_page) = (
+        ranking(&raw, &router, &args.request, scratch)?,
+        ranking(&router.searcher, &router, &args.request, scratch)?,
+    );
+    let ranks = |candidate: &Candidate<'_>| Ranks {
+        raw: rank(&by_document, candidate.skill),
+        page: rank(&by_page, candidate.skill),
+    };
+    let outside = asked.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
+    let score = |skill| by_page.iter().find(|hit| hit.skill == skill).map_or(0.0, |hit| hit.score);
+    let others: Vec<Hit> =
+        outside.iter().map(|&skill| Hit { skill, score: score(skill) }).collect();
+    let (pool, others) = (router.candidates(&hits), router.candidates(&others));
+    let candidates = explain(&args.request, &pool, &others, &router.phrases, ranks)?;
+    if global.json {
+        output::print_json(&Answer {
+            request: &args.request,
+            retriever: args.retriever,
+            decision: route.decision,
+            skill: route.skill.as_deref(),
+            confidence: route.confidence,
+            reason: &route.reason,
+            candidates: &candidates,
+        })?;
+    } else {
+        let told = asked.map(|skill| router.compiled.skill(skill).id.as_str());
+        print(&route, &candidates, told)?;
+    }
+    Ok(if route.decision == Decision::Use { Exit::Done } else { Exit::Findings })
+}
+
+/// Everything that shares anything with the request, best first.
+fn ranking(
+    searcher: &Searcher,
+    router: &Router,
+    request: &str,
+    scratch: &mut Scratch,
+) -> anyhow::Result<Vec<Hit>> {
+    Ok(searcher.search(request, router.compiled.skills.len(), scratch)?)
+}
+
+fn rank(hits: &[Hit], skill: SkillIdx) -> Option<usize> {
+    hits.iter().position(|hit| hit.skill == skill).map(|at| at + 1)
+}
+
+fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    match &route.skill {
+        Some(skill) => {
+            let sure = format!("{:.0} % sure", route.confidence * 100.0);
+            writeln!(out, "{GOOD}{}{GOOD:#}  {FAINT}{sure}{FAINT:#}", plain(skill))?;
+            writeln!(out, "  because {}", plain(&route.reason))?;
+        }
+        None => writeln!(out, "{STRONG}none{STRONG:#}  {}", plain(&route.reason))?,
+    }
+    if candidates.is_empty() {
+        return Ok(());
+    }
+    let width = output::terminal_width();
+    writeln!(out, "\n{}\n{}", places(candidates, width), legend(candidates, width))?;
+    for candidate in candidates {
+        if told.is_none_or(|told| told == candidate.skill) {
+            write!(out, "{}", details(candidate, width))?;
+        }
+    }
+    Ok(())
+}
+
+/// The narrowest column of skills beside which there is room for what was added up.
+const LEAST: usize = 26;
+
+/// One line a candidate: places, and what was added up where there is room for it.
+fn places(candidates: &[Explained], width: usize) -> String {
+    let places = ["raw", "page", "total"];
+    let addends = ["raw", "page", "retrieved", "whole", "sentence", "head", "trigger", "total"];
+    let figure = |value: f64| format!("{value:.2}");
+    let short = |candidate: &Explained| {
+        let Explained { ranks, total, .. } = candidate;
+        vec![shown(ranks.raw), moved(ranks), figure(*total)]
+    };
+    let long = |candidate: &Explained| {
+        let Addends { retrieved, whole, sentence, head, trigger } = candidate.evidence;
+        let mut row = short(candidate);
+        row.splice(2..2, [retrieved, whole, sentence, head, trigger].map(figure));
+        row
+    };
+    let wide: Vec<Vec<String>> = candidates.iter().map(long).collect();
+    let (header, rows) = match room(&addends, &wide, width) >= LEAST {
+        true => (&addends[..], wide),
+        false => (&places[..], candidates.iter().map(short).collect()),
+    };
+    let room = room(header, &rows, width);
+    let mut table = table(["skill"].into_iter().chain(header.iter().copied()));
+    for (candidate, row) in candidates.iter().zip(rows) {
+        let Explained { place, in_pool, .. } = candidate;
+        let place = if *in_pool { format!("{place:>2}  ") } else { format!("({place}) ") };
+        let left = room.saturating_sub(place.len());
+        let id = plain(&candidate.skill);
+        // Of a long id, the name says more than the beginning.
+        let id = if console_width(&id) > left { cut(&candidate.name, left) } else { id.into() };
+        table.add_row([format!("{place}{id}")].into_iter().chain(row));
+    }
+    table.to_string()
+}
+
+/// Columns that are left for the skill: each of the others has a space on both sides and one before.
+fn room(header: &[&str], rows: &[Vec<String>], width: usize) -> usize {
+    let widest = |at: usize| {
+        let cells = rows.iter().map(|row| console_width(&row[at]));
+        cells.chain([header[at].len()]).max().unwrap_or(0)
+    };
+    width.saturating_sub(2 + (0..header.len()).map(|at| widest(at) + 3).sum::<usize>())
+}
+
+fn shown(rank: Option<usize>) -> String {
+    rank.map_or("–".into(), |rank| rank.to_string())
+}
+
+/// The rank that the page gave, and how far it moved the skill.
+fn moved(ranks: &Ranks) -> String {
+    let mark = match (ranks.raw, ranks.page) {
+        (Some(raw), Some(page)) if page < raw => format!("▲{}", raw - page),
+        (Some(raw), Some(page)) if page > raw => format!("▼{}", page - raw),
+        (None, Some(_)) => "▲".into(),
+        (Some(_), None) => "▼".into(),
+        _ => "  ".into(),
+    };
+    format!("{} {mark:<3}", shown(ranks.page))
+}
+
+/// What the columns mean.
+fn legend(candidates: &[Explained], width: usize) -> String {
+    let mut text = "raw, page: rank by the document alone, and with its page; total: what the local chooser adds up".to_owned();
+    if candidates.iter().any(|candidate| !candidate.in_pool) {
+        text += "; (n): not in the pool, the place it would have there";
+    }
+    wrap(&text, width).join("\n") + "\n"
+}
+
+/// The words that a candidate shares, and what rules it out.
+fn details(candidate: &Explained, width: usize) -> String {
+    let mut text = format!("{}\n", cut(&candidate.skill, width));
+    let mut line = |label: &str, what: &str| {
+        let room = width.saturating_sub(12).max(20);
+        for (at, part) in wrap(what, room).iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            writeln!(text, "  {label:<9} {part}").expect("a string takes it");
+        }
+    };
+    if candidate.named {
+        line("named", "the request names it");
+    }
+    let shared = candidate.shared.iter();
+    let shared: Vec<String> =
+        shared.map(|shared| format!("“{}” {:.3}", shared.term, shared.weight)).collect();
+    match shared.is_empty() {
+        true => line("shares", "no word that counts"),
+        false => line("shares", &shared.join(", ")),
+    }
+    if let Some(clause) = &candidate.boundary {
+        line("boundary", &format!("{}: use {}", clause.request, clause.skill));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use fingerpost::route::explain::{Clause, Shared};
+    use fingerpost::skill::SkillId;
+
+    use super::*;
+
+    fn candidate(skill: &str, place: usize, raw: Option<usize>, page: Option<usize>) -> Explained {
+        Explained {
+            skill: skill.into(),
+            name: skill.rsplit('/').next().unwrap().into(),
+            place,
+            in_pool: place < 9,
+            ranks: Ranks { raw, page },
+            named: false,
+            evidence: Addends {
+                retrieved: 1.0,
+                whole: 0.5,
+                sentence: 0.25,
+                head: 0.125,
+                trigger: 0.0,
+            },
+            total: 1.875,
+            shared: vec![Shared { term: "cube root".into(), weight: 0.21 }],
+            boundary: None,
+        }
+    }
+
+    fn candidates() -> [Explained; 4] {
+        [
+            candidate("qt-correction/qtc-fridericia", 1, Some(3), Some(1)),
+            candidate("qt-correction/qtc-\u{1b}[31mbazett", 2, Some(1), Some(2)),
+            candidate("geren-suodeshui/年终奖单独计税还是并入综合所得", 3, None, Some(12)),
+            candidate("loans/loan-payment", 11, Some(40), None),
+        ]
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_what_was_added_up() {
+        expect![[r#"
+             skill                         raw     page   retrieved   whole   sentence   head   trigger   total 
+            ────────────────────────────────────────────────────────────────────────────────────────────────────
+              1  qtc-fridericia              3    1 ▲2         1.00    0.50       0.25   0.12      0.00    1.88 
+              2  qtc-�[31mbazett             1    2 ▼1         1.00    0.50       0.25   0.12      0.00    1.88 
+              3  年终奖单独计税还是并入…     –   12 ▲          1.00    0.50       0.25   0.12      0.00    1.88 
+             (11) loans/loan-payment        40    – ▼          1.00    0.50       0.25   0.12      0.00    1.88 
+            ────────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let mut long = candidate("loans/loan-payment", 2, Some(1), Some(1));
+        long.boundary = Some(Clause {
+            request: "A payment with a residual value at the end ".repeat(4),
+            skill: SkillId::new("loans/balloon"),
+        });
+        for width in [40, 60, 95, 98, 99, 120] {
+            let candidates = candidates();
+            let mut text = places(&candidates, width) + "\n" + &legend(&candidates, width);
+            text += &details(&long, width);
+            for line in text.lines() {
+                assert!(console_width(line) <= width, "{width}: {}\n{text}", console_width(line));
+            }
+            assert!(!text.contains('\u{1b}'));
+        }
+    }
+
+    #[test]
+    fn a_narrow_one_shows_places_and_totals() {
+        expect![[r#"
+             skill                       raw     page   total 
+            ──────────────────────────────────────────────────
+              1  qtc-fridericia            3    1 ▲2     1.88 
+              2  qtc-�[31mbazett           1    2 ▼1     1.88 
+              3  年终奖单独计税还是并…     –   12 ▲      1.88 
+             (11) loans/loan-payment      40    – ▼      1.88 
+            ──────────────────────────────────────────────────"#]]
+        .assert_eq(&places(&candidates(), 50));
+    }
+}
