@@ -111,16 +111,16 @@ pub(crate) fn targets(timings: &Timings, threads: usize) -> Vec<Target> {
     thread_counts.dedup();
     let promises = [
         // bm25s builds on one thread whatever it is given.
-        ("build", Task::Build, BM25S, Task::Build, 5.0),
-        // Our requests come as text and theirs as term ids: the comparison that favours them.
-        ("search", Task::Search, BM25S, Task::SearchTokenized, 5.0),
-        ("search", Task::Search, TANTIVY, Task::Search, 3.0),
+        ("build", Task::Build, BM25S, 5.0),
+        // From the text of a request to its hits, for everyone.
+        ("search", Task::Search, BM25S, 5.0),
+        ("search", Task::Search, TANTIVY, 3.0),
     ];
-    for (work, our_task, against, their_task, at_least) in promises {
+    for (work, task, against, at_least) in promises {
         for &threads in &thread_counts {
             let their_threads = if (work, against) == ("build", BM25S) { 1 } else { threads };
-            let ours = timings.get(our_task, OURS, threads);
-            let theirs = timings.get(their_task, against, their_threads);
+            let ours = timings.get(task, OURS, threads);
+            let theirs = timings.get(task, against, their_threads);
             if let (Some(ours), Some(theirs)) = (ours, theirs) {
                 let ratio = theirs.median() / ours.median();
                 let met = ratio >= at_least;
@@ -158,7 +158,8 @@ mod tests {
             timings.record(Task::Search, OURS, 1, seconds);
             timings.record(Task::Search, TANTIVY, 1, 3.0 * seconds);
             timings.record(Task::Search, TANTIVY, 4, 100.0);
-            timings.record(Task::SearchTokenized, BM25S, 1, 4.9 * seconds);
+            timings.record(Task::Search, BM25S, 1, 4.9 * seconds);
+            timings.record(Task::SearchTokenized, BM25S, 1, 5.1 * seconds);
         }
         let verdicts: Vec<_> = targets(&timings, 4)
             .iter()

@@ -113,7 +113,6 @@ fn target_table(targets: &[Target]) -> Table {
     for target in targets {
         let against = match (target.work, target.against) {
             ("build", BM25S) => "bm25s (one thread)".to_owned(),
-            (_, BM25S) => "bm25s, given terms".to_owned(),
             (_, against) => against.to_owned(),
         };
         table.add_row([
