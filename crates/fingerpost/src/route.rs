@@ -9,7 +9,7 @@ pub mod none;
 
 use serde::Serialize;
 
-pub use self::local::{Evidence, weigh};
+pub use self::local::{Addends, Evidence, weigh};
 use crate::index::{IndexError, SparseIndex};
 use crate::page::Page;
 use crate::skill::SkillIdx;
@@ -30,6 +30,13 @@ pub struct Candidate<'a> {
     pub page: Option<&'a Page>,
     /// What the search gave it.
     pub score: f32,
+}
+
+impl Candidate<'_> {
+    /// Is it one of these names that a request points at?
+    fn is_named_by(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| *name == self.name || *name == self.id)
+    }
 }
 
 /// How to choose.

@@ -7,6 +7,8 @@
 //! candidates, and the weights are the same for every library. The boundary has no part in the order:
 //! of seven ways to use it without a model none passed a paired test (docs/routing.md).
 
+use serde::Serialize;
+
 use super::Candidate;
 use crate::index::{IndexError, SparseIndex};
 use crate::request::{named, wanted};
@@ -23,10 +25,27 @@ const TRIGGER: f64 = 0.25;
 pub struct Evidence {
     /// Which candidate, by its place among those given.
     pub candidate: usize,
+    /// The evidence of each kind.
+    pub addends: Addends,
     /// All evidence, at most the sum of the weights.
     pub total: f64,
     /// Does the request name it?
     pub named: bool,
+}
+
+/// The evidence of each kind, weighted: together they are the total.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Addends {
+    /// The search's own score.
+    pub retrieved: f64,
+    /// The request and the full view.
+    pub whole: f64,
+    /// The best single sentence of the request and the full view.
+    pub sentence: f64,
+    /// The request, and name and description.
+    pub head: f64,
+    /// The request and the trigger.
+    pub trigger: f64,
 }
 
 /// The evidence for each candidate, strongest first; of equals, the one that was retrieved first.
@@ -63,14 +82,17 @@ pub fn weigh(
         .iter()
         .enumerate()
         .map(|(at, candidate)| {
-            let parts = kinds.iter().zip(weights).map(|(kind, weight)| {
+            let mut parts = [0.0; 5];
+            for (part, (kind, weight)) in parts.iter_mut().zip(kinds.iter().zip(weights)) {
                 let largest = kind.iter().copied().fold(0.0, f64::max);
-                if largest > 0.0 { weight * kind[at] / largest } else { 0.0 }
-            });
+                *part = if largest > 0.0 { weight * kind[at] / largest } else { 0.0 };
+            }
+            let [retrieved, whole, sentence, head, trigger] = parts;
             Evidence {
                 candidate: at,
-                total: parts.sum(),
-                named: names.iter().any(|name| *name == candidate.name || *name == candidate.id),
+                addends: Addends { retrieved, whole, sentence, head, trigger },
+                total: parts.iter().sum(),
+                named: candidate.is_named_by(&names),
             }
         })
         .collect();
