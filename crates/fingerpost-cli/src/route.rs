@@ -35,7 +35,7 @@ pub(crate) struct ChoosingArgs {
     /// How candidates are found.
     #[arg(long, default_value_t = Retriever::Bm25)]
     pub(crate) retriever: Retriever,
-    /// Candidates shown to the chooser.
+    /// Candidates for the chooser: so many by the retriever, and so many by phrases.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) pool: usize,
     /// Skills in the answer at most; more than one only where the request needs it.
@@ -86,7 +86,7 @@ impl Router {
         request: &str,
         scratch: &mut Scratch,
     ) -> anyhow::Result<(Route, Vec<Hit>)> {
-        let hits = self.searcher.search(request, self.pool, scratch)?;
+        let hits = self.searcher.candidates(request, self.pool, &self.phrases, scratch)?;
         let candidates: Vec<Candidate<'_>> = hits
             .iter()
             .map(|hit| {

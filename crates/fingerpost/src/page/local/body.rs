@@ -2,7 +2,7 @@
 
 use super::outline::{Kind, Part};
 use super::plain::{cut, sentence};
-use super::{Neighborhood, Page};
+use super::{Language, Neighborhood, Page};
 use crate::page::check::{copies, says_more};
 
 /// Characters below which a part says too little to stand alone.
@@ -20,7 +20,7 @@ const FORMULA: f64 = 1.2;
 
 /// The part of the document that best sets it apart. One rule says more than three: longer bodies,
 /// measured, find fewer skills.
-pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize) -> String {
+pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize, language: Language) -> String {
     let skill = neighborhood.members[member];
     let more = says_more(skill);
     let is_candidate = |part: &&Part| {
@@ -43,7 +43,29 @@ pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize) -> String {
     // A document that says one thing has no other to say.
     let longest = || parts.iter().map(|part| part.text.as_str()).max_by_key(|text| text.len());
     let text = best.or_else(longest).or(Some(skill.description.as_str()).filter(|_| !more));
-    text.map_or(String::new(), |text| sentence(cut(text, Page::MAX_BODY - 1)))
+    let mut body = text.map_or(String::new(), |text| sentence(cut(text, Page::MAX_BODY - 1)));
+    if language == Language::English {
+        add_fields(&mut body, &parts);
+    }
+    body
+}
+
+/// The other fields of a tool by their names, in words: people ask in words, and a name such as
+/// `departure_date` is one word to an index.
+fn add_fields(body: &mut String, parts: &[&Part]) {
+    let mut names: Vec<&str> = Vec::new();
+    for part in parts.iter().filter(|part| part.kind == Kind::Field) {
+        let name = part.text.split(": ").next().unwrap_or_default();
+        if !names.contains(&name) && !body.starts_with(&format!("{name}: ")) {
+            names.push(name);
+        }
+    }
+    let left = Page::MAX_BODY.saturating_sub(body.chars().count() + 2);
+    if !names.is_empty() && left > LEAST {
+        let fields = format!("Fields: {}", names.join(", "));
+        body.push(' ');
+        body.push_str(&sentence(cut(&fields, left)));
+    }
 }
 
 /// How much a part sets the skill apart, and speaks of its subject.
@@ -55,7 +77,9 @@ fn worth(neighborhood: &Neighborhood<'_>, member: usize, text: &str, described: 
     };
     let shared = weight(&mut salience.terms(text).iter().filter(|term| described.contains(term)));
     let central = shared / weight(&mut described.iter()).max(0.1);
-    let is_formula = text.contains(" = ") || text.contains(['≥', '≤']);
+    // A line of code assigns too; what it calls is no formula.
+    let is_code = text.contains(['"', '{', '[', '#']) || text.contains("()");
+    let is_formula = !is_code && text.contains(" = ") || text.contains(['≥', '≤']);
     score * (1.0 + CENTRAL * central) * if is_formula { FORMULA } else { 1.0 }
 }
 
