@@ -66,9 +66,9 @@ fn a_formula() {
         "qt-correction",
         "qtc-bazett",
         expect![[r#"
-            qtc bazett. Correct a measured QT interval for heart rate with Bazett's square-root formula (QTcB), from QT in milliseconds and either heart rate or RR interval. This is the value most ECG carts print when the label says only "QTc". Cues: outside, roughly, correcting, interchangeable, lengthens, likelier.
+            qtc bazett. Correct a measured QT interval for heart rate with Bazett's square-root formula (QTcB), from QT in milliseconds and either heart rate or RR interval. This is the value most ECG carts print when the label says only "QTc".
             ---
-            Corrected QT by the Hodges method (QTcH): add 1.75 ms per beat/min above 60, subtract the same below: use qtc-hodges. Rautaharju rate correction: use qtc-rautaharju. Use when a study or lab reports QTc by the Framingham (Sagie) method: use qtc-framingham. Compute QTcF, the cube-root (Fridericia) rate correction of the QT interval: use qtc-fridericia.
+            Corrected QT by the Hodges method (QTcH): add 1.75 ms per beat/min above 60, subtract the same below: use qtc-hodges. Heart-rate correction of QT by Rautaharju's formula, QTc = QT × (120 + HR) / 180: use qtc-rautaharju. Rate-correct a QT interval with the Framingham linear equation: use qtc-framingham.
             ---
             The square root bends too hard at both ends: above roughly 90/min the result reads too long, below roughly 60/min too short.
         "#]],
@@ -81,9 +81,9 @@ fn a_table() {
         "flights",
         "flight-counts",
         expect![[r#"
-            flight counts. Count flights in an on-time performance table: how many were scheduled, operated, cancelled or diverted for a route, carrier, airport or period, with optional grouping by month, weekday or destination. Cues: counting, direction, reporting, seattle, denver, cancellation.
+            flight counts. Count flights in an on-time performance table: how many were scheduled, operated, cancelled or diverted for a route, carrier, airport or period, with optional grouping by month, weekday or destination.
             ---
-            Find the record of one particular flight (carrier, flight number, date): use flight-lookup. Mean and median delay, percentiles, on-time share under the 15-minute rule, and minutes by delay cause, for a carrier, route: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table, such as cheapest: use flight-fares. Look up facts about an: use airport-facts.
+            Find the record of one particular flight (carrier, flight number, date): use flight-lookup. Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table, such as cheapest: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes: use airport-facts.
             ---
             Report the number together with the filter in words: "603 flights operated Denver to Seattle in June 2025, all reporting carriers, one direction."
         "#]],
@@ -96,9 +96,9 @@ fn a_tool() {
         "pdf-tools",
         "pdf-split",
         expect![[r#"
-            pdf split. Break one PDF into several smaller files, by page ranges, every N pages, at bookmarks or at separator pages, or pull a page range out into its own file. Cues: starts, positions, book, tops, isinstance, fixed.
+            pdf split. Break one PDF into several smaller files, by page ranges, every N pages, at bookmarks or at separator pages, or pull a page range out into its own file.
             ---
-            Fronts and backs scanned separately: use pdf-merge. Fill in the interactive fields of a PDF form (text boxes, check boxes, radio buttons, drop-downs) from given values: use pdf-forms. Permanently remove confidential passages (names, account numbers, whole paragraphs) from a PDF before it is released: use pdf-redact. Get the running text out of a digitally created PDF as: use pdf-extract-text.
+            Can also interleave the front and back sides of a double-sided scan: use pdf-merge. Fill in the interactive fields of a PDF form (text boxes, check boxes, radio buttons, drop-downs) from given values: use pdf-forms. Permanently remove confidential passages (names, account numbers, whole paragraphs) from a PDF before it is released: use pdf-redact.
             ---
             "a new letter starts after each blank page": separator pages.
         "#]],
