@@ -37,7 +37,16 @@ pub(super) fn print(asked: &[Asked]) {
         ]);
     }
     println!("\nNone: requests that no skill fits, and those that one does\n");
-    header(&["library", "threshold", "answered, tune", "report", "none precision", "none recall"]);
+    header(&[
+        "library",
+        "threshold",
+        "answered, tune",
+        "report",
+        "right if answered",
+        "right if not",
+        "none precision",
+        "none recall",
+    ]);
     asked.iter().for_each(none);
     println!("\nSeveral skills, at most {MAX}: requests of both halves with more than one right\n");
     header(&["data set", "requests", "mean size", "recall", "top m, same size", "p", "top 3"]);
@@ -104,6 +113,15 @@ fn none(asked: &Asked) {
         share(answerable.map(|(_, outcome)| outcome.answered))
     };
     let all = || asked.judged.queries.iter().zip(&asked.outcomes);
+    // Of the answerable requests: would the choice be right?
+    let right = |answered: bool| {
+        let those = all().filter(|(query, outcome)| {
+            outcome.answered == answered && asked.judged.is_answerable(query)
+        });
+        share(those.map(|(query, outcome)| {
+            outcome.chosen.first().is_some_and(|skill| asked.judged.is_right(query, skill))
+        }))
+    };
     let refused = all().filter(|(_, outcome)| !outcome.answered);
     let unfit = all().filter(|(query, _)| !asked.judged.is_answerable(query));
     let has_none = unfit.clone().next().is_some();
@@ -113,6 +131,8 @@ fn none(asked: &Asked) {
         format!("{:.2}", asked.none_below),
         percent(answered(Half::Tune)),
         percent(answered(Half::Report)),
+        percent(right(true)),
+        percent(right(false)),
         shown(share(refused.map(|(query, _)| !asked.judged.is_answerable(query)))),
         shown(share(unfit.map(|(_, outcome)| !outcome.answered))),
     ]);

@@ -4,6 +4,7 @@ use super::outline::{Kind, Part};
 use super::plain::{cut, sentence};
 use super::{Language, Neighborhood, Page};
 use crate::page::check::{copies, says_more};
+use crate::page::name::has_any;
 
 /// Characters below which a part says too little to stand alone.
 const LEAST: usize = 12;
@@ -44,27 +45,33 @@ pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize, language: Lan
     let longest = || parts.iter().map(|part| part.text.as_str()).max_by_key(|text| text.len());
     let text = best.or_else(longest).or(Some(skill.description.as_str()).filter(|_| !more));
     let mut body = text.map_or(String::new(), |text| sentence(cut(text, Page::MAX_BODY - 1)));
-    if language == Language::English {
-        add_fields(&mut body, &parts);
+    if language == Language::English && !body.is_empty() {
+        add_names(&mut body, neighborhood, member);
     }
     body
 }
 
-/// The other fields of a tool by their names, in words: people ask in words, and a name such as
-/// `departure_date` is one word to an index.
-fn add_fields(body: &mut String, parts: &[&Part]) {
-    let mut names: Vec<&str> = Vec::new();
-    for part in parts.iter().filter(|part| part.kind == Kind::Field) {
-        let name = part.text.split(": ").next().unwrap_or_default();
-        if !names.contains(&name) && !body.starts_with(&format!("{name}: ")) {
-            names.push(name);
-        }
-    }
-    let left = Page::MAX_BODY.saturating_sub(body.chars().count() + 2);
-    if !names.is_empty() && left > LEAST {
-        let fields = format!("Fields: {}", names.join(", "));
-        body.push(' ');
-        body.push_str(&sentence(cut(&fields, left)));
+/// Characters for names.
+const NAMES_CHARS: usize = 200;
+
+/// The names that the document gives to things, as far as there is room.
+fn add_names(body: &mut String, neighborhood: &Neighborhood<'_>, member: usize) {
+    let others = &neighborhood.names[member];
+    let mut left = NAMES_CHARS.min(Page::MAX_BODY.saturating_sub(body.chars().count() + 10));
+    let names: Vec<&str> = neighborhood.outlines[member]
+        .names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !has_any(name, others) && !body.contains(*name))
+        .take_while(|name| {
+            let length = name.chars().count() + 2;
+            let fits = length <= left;
+            left = left.saturating_sub(length);
+            fits
+        })
+        .collect();
+    if !names.is_empty() {
+        body.push_str(&format!(" Names: {}.", names.join(", ")));
     }
 }
 

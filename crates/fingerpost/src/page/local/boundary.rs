@@ -102,7 +102,7 @@ fn without_name(text: &str, neighbor: &Skill) -> Option<String> {
 }
 
 /// How much more the sentence counts that says what the neighbor does, before all details.
-const FIRST: f64 = 1.5;
+const FIRST: f64 = 3.0;
 
 /// What a request for the neighbor looks like: of what its author says it does and is for, that
 /// which speaks most for it and least for this skill. Where none sets it apart, what it does, and

@@ -88,6 +88,14 @@ fn without_hanging(text: &str) -> &str {
     {
         kept = before.trim_end_matches(marks);
     }
+    // The first of a list that was cut off, alone: "such as cheapest", "a carrier, route".
+    if let Some((before, last)) = kept.rsplit_once(", ") {
+        let opens = ["such as ", "including ", "for example "].iter().any(|o| last.starts_with(o));
+        let words = last.split(' ').count();
+        if words == 1 || opens && words < 5 {
+            return without_hanging(before);
+        }
+    }
     kept
 }
 
@@ -167,6 +175,7 @@ mod tests {
             "Test before and after"
         );
         assert_eq!(cut("Get the text of a PDF as plain text", 26), "Get the text of a PDF");
+        assert_eq!(cut("Price questions, such as cheapest fare, median", 40), "Price questions");
         assert_eq!(cut("Finds lost work - commits, branches", 20), "Finds lost work");
     }
 
