@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
+use fingerpost::atlas::Compiled;
 use fingerpost::compile::{CompileConfig, Vectorizer, compile};
 use fingerpost::embedding::FitConfig;
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
-use fingerpost::neighborhood::NeighborhoodConfig;
+use fingerpost::neighborhood::{NeighborhoodConfig, Threshold};
 use fingerpost::page::local::{Draft, LocalConfig, write};
 use fingerpost::page::write::{Again, PageRow, Writer, judge, pages_of};
 use fingerpost::page::{Case, Language, Page, Status};
@@ -21,12 +22,13 @@ fn examples() -> Library {
     Library::load(&roots, LoadOptions::default()).unwrap().value
 }
 
-fn pages(
-    library: &Library,
-    known: Option<fingerpost::atlas::Compiled>,
-) -> fingerpost::atlas::Compiled {
+fn pages(library: &Library, known: Option<Compiled>) -> Compiled {
+    compile_with(library, known, NeighborhoodConfig::default().max_distance)
+}
+
+fn compile_with(library: &Library, known: Option<Compiled>, max_distance: Threshold) -> Compiled {
     let config = CompileConfig {
-        neighborhood: NeighborhoodConfig::default(),
+        neighborhood: NeighborhoodConfig { max_distance, ..NeighborhoodConfig::default() },
         rebuild: false,
         writer: Writer::Local(LocalConfig::default()),
         again: Again::Nothing,
@@ -83,9 +85,9 @@ fn a_table() {
         expect![[r#"
             flight counts. Count flights in an on-time performance table: how many were scheduled, operated, cancelled or diverted for a route, carrier, airport or period, with optional grouping by month, weekday or destination.
             ---
-            Find the record of one particular flight (carrier, flight number, date): use flight-lookup. Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table, such as cheapest: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes: use airport-facts.
+            Find the record of one particular flight (carrier, flight number: use flight-lookup. Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes, official name: use airport-facts.
             ---
-            Report the number together with the filter in words: "603 flights operated Denver to Seattle in June 2025, all reporting carriers, one direction."
+            Report the number together with the filter in words: "603 flights operated Denver to Seattle in June 2025, all reporting carriers, one direction." Names: Flight Date, Reporting Airline.
         "#]],
     );
 }
@@ -100,7 +102,7 @@ fn a_tool() {
             ---
             Can also interleave the front and back sides of a double-sided scan: use pdf-merge. Fill in the interactive fields of a PDF form (text boxes, check boxes, radio buttons, drop-downs) from given values: use pdf-forms. Permanently remove confidential passages (names, account numbers, whole paragraphs) from a PDF before it is released: use pdf-redact.
             ---
-            "a new letter starts after each blank page": separator pages.
+            "a new letter starts after each blank page": separator pages. Names: Pdf Reader, Pdf Writer, get destination page number.
         "#]],
     );
 }
@@ -176,6 +178,28 @@ fn copies_are_not_said_to_differ() {
     }
 }
 
+/// The first drafts of two triggers are the same: the second ones take words of their own.
+#[test]
+fn triggers_that_are_one_are_written_again() {
+    let said = "Converts a measured length between systems of units for drawings and orders";
+    let feet =
+        skill("feet", said, "Multiply feet by 0.3048 to get metres. Carpenters order beams.");
+    let mut knots =
+        skill("knots", said, "A knot is a nautical mile an hour. Sailors log currents.");
+    knots.name = feet.name.clone();
+    let members = [&feet, &knots];
+    let [one, other] =
+        [0, 1].map(|at| write(&members, &LocalConfig::default(), Draft::First)[at].trigger.clone());
+    assert_eq!(one, other);
+    let library = Library::from_skills(vec![feet, knots]).value;
+    let compiled = compile_with(&library, None, Threshold::Fixed(0.99));
+    assert_eq!(compiled.neighborhoods.len(), 1);
+    let triggers: Vec<&str> =
+        compiled.pages.iter().map(|row| row.page.as_ref().unwrap().trigger.as_str()).collect();
+    assert!(triggers.iter().any(|trigger| trigger.contains("Cues: ")), "{triggers:?}");
+    assert_ne!(triggers[0], triggers[1]);
+}
+
 #[test]
 fn a_skill_alone_has_its_authors_exclusions() {
     let forms = skill(
@@ -213,10 +237,11 @@ proptest! {
             .map(|(at, (description, content))| skill(&format!("skill-{at}"), description, content))
             .collect();
         let members: Vec<&Skill> = skills.iter().collect();
-        let pages = write(&members, &LocalConfig::default(), Draft::First);
+        let both = || [Draft::First, Draft::Second].map(|draft| write(&members, &LocalConfig::default(), draft));
+        let pages = both();
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        prop_assert_eq!(&alone.install(|| write(&members, &LocalConfig::default(), Draft::First)), &pages);
-        for page in pages {
+        prop_assert_eq!(&alone.install(both), &pages);
+        for page in pages.into_iter().flatten() {
             prop_assert!(page.trigger.chars().count() <= Page::MAX_TRIGGER);
             prop_assert!(page.body.chars().count() <= Page::MAX_BODY);
             let boundary = page.boundary_text(|id| id.to_string());

@@ -19,6 +19,9 @@ const CENTRAL: f64 = 4.0;
 /// How much more a formula counts: it is what people recognise a rule by.
 const FORMULA: f64 = 1.2;
 
+/// And how much less a line of a program, which few read.
+const PROGRAM: f64 = 0.4;
+
 /// The part of the document that best sets it apart. One rule says more than three: longer bodies,
 /// measured, find fewer skills.
 pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize, language: Language) -> String {
@@ -37,7 +40,7 @@ pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize, language: Lan
     let best = parts
         .iter()
         .filter(is_new)
-        .map(|part| (part.text.as_str(), worth(neighborhood, member, &part.text, &described)))
+        .map(|part| (part.text.as_str(), worth(neighborhood, member, part, &described)))
         .filter(|(_, worth)| *worth > 0.0)
         .reduce(|best, next| if next.1 > best.1 { next } else { best })
         .map(|(text, _)| text);
@@ -76,7 +79,8 @@ fn add_names(body: &mut String, neighborhood: &Neighborhood<'_>, member: usize) 
 }
 
 /// How much a part sets the skill apart, and speaks of its subject.
-fn worth(neighborhood: &Neighborhood<'_>, member: usize, text: &str, described: &[u32]) -> f64 {
+fn worth(neighborhood: &Neighborhood<'_>, member: usize, part: &Part, described: &[u32]) -> f64 {
+    let text = part.text.as_str();
     let salience = &neighborhood.salience;
     let score = neighborhood.score(text, |term| salience.separation(member, term));
     let weight = |terms: &mut dyn Iterator<Item = &u32>| -> f64 {
@@ -84,10 +88,13 @@ fn worth(neighborhood: &Neighborhood<'_>, member: usize, text: &str, described: 
     };
     let shared = weight(&mut salience.terms(text).iter().filter(|term| described.contains(term)));
     let central = shared / weight(&mut described.iter()).max(0.1);
-    // A line of code assigns too; what it calls is no formula.
-    let is_code = text.contains(['"', '{', '[', '#']) || text.contains("()");
-    let is_formula = !is_code && text.contains(" = ") || text.contains(['≥', '≤']);
-    score * (1.0 + CENTRAL * central) * if is_formula { FORMULA } else { 1.0 }
+    let kind = match part.kind {
+        // A formula or a command may stand alone on its line; a line of a program says little.
+        Kind::Code if text.contains(['"', '\'', '{', '[', '#']) => PROGRAM,
+        _ if text.contains(" = ") || text.contains(['≥', '≤']) => FORMULA,
+        _ => 1.0,
+    };
+    score * (1.0 + CENTRAL * central) * kind
 }
 
 /// The share of a text's terms that are said already.

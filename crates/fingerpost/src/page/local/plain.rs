@@ -74,10 +74,11 @@ pub(super) fn cut(text: &str, most: usize) -> &str {
 }
 
 /// Words that announce what is not said any more.
-const HANGING: [&str; 34] = [
-    "a", "an", "and", "any", "are", "as", "at", "be", "but", "by", "each", "for", "from", "in",
-    "including", "into", "is", "it", "its", "not", "of", "on", "or", "such", "than", "that", "the",
-    "their", "to", "when", "where", "whether", "which", "with",
+const HANGING: [&str; 42] = [
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "between", "but", "by", "each",
+    "for", "from", "if", "in", "including", "into", "is", "it", "its", "not", "of", "on", "or",
+    "over", "per", "so", "such", "than", "that", "the", "their", "through", "to", "via", "when",
+    "where", "whether", "which", "with",
 ];
 
 fn without_hanging(text: &str) -> &str {
@@ -92,7 +93,8 @@ fn without_hanging(text: &str) -> &str {
     if let Some((before, last)) = kept.rsplit_once(", ") {
         let opens = ["such as ", "including ", "for example "].iter().any(|o| last.starts_with(o));
         let words = last.split(' ').count();
-        if words == 1 || opens && words < 5 {
+        let closes = last.contains([')', '）']);
+        if !closes && (words == 1 || opens && words < 5) {
             return without_hanging(before);
         }
     }
@@ -176,6 +178,7 @@ mod tests {
         );
         assert_eq!(cut("Get the text of a PDF as plain text", 26), "Get the text of a PDF");
         assert_eq!(cut("Price questions, such as cheapest fare, median", 40), "Price questions");
+        assert_eq!(cut("Find one (carrier, date) in the table", 29), "Find one (carrier, date)");
         assert_eq!(cut("Finds lost work - commits, branches", 20), "Finds lost work");
     }
 
