@@ -85,7 +85,7 @@ fn a_table() {
         expect![[r#"
             flight counts. Count flights in an on-time performance table: how many were scheduled, operated, cancelled or diverted for a route, carrier, airport or period, with optional grouping by month, weekday or destination.
             ---
-            Find the record of one particular flight (carrier, flight number: use flight-lookup. Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes, official name: use airport-facts.
+            Find the record of one particular flight (carrier, flight number, date): use flight-lookup. Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes, official name: use airport-facts.
             ---
             Report the number together with the filter in words: "603 flights operated Denver to Seattle in June 2025, all reporting carriers, one direction." Names: Flight Date, Reporting Airline.
         "#]],
