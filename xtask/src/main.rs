@@ -66,6 +66,18 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// The chooser without a model beside the first hit: the tables of docs/routing.md.
+    Choose {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+    /// What the local writer's pages gain: the tables of docs/pages.md.
+    Pages {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -79,6 +91,8 @@ fn main() -> ExitCode {
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
         Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
         Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
+        Chore::Bench { what: Bench::Choose { options } } => measure("choose", &options),
+        Chore::Bench { what: Bench::Pages { options } } => measure("pages", &options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -174,10 +188,18 @@ fn golden() -> anyhow::Result<()> {
     run("git", &["--no-pager", "diff", "--stat", "--", files])
 }
 
+/// Speed, beside peers that live in Python.
 fn bench(verb: &str, options: &[String]) -> anyhow::Result<()> {
     let python = python()?;
     let mut arguments = vec!["run", "--release", "--locked", "--package", "fingerpost-bench", "--"];
     arguments.extend([verb, "--python", &python]);
+    arguments.extend(options.iter().map(String::as_str));
+    cargo(&arguments)
+}
+
+/// Quality, which is the same in any profile: the one that tests have built already.
+fn measure(verb: &str, options: &[String]) -> anyhow::Result<()> {
+    let mut arguments = vec!["run", "--locked", "--package", "fingerpost-bench", "--", verb];
     arguments.extend(options.iter().map(String::as_str));
     cargo(&arguments)
 }

@@ -84,7 +84,7 @@ fn texts(arguments: &Embed) -> anyhow::Result<Vec<String>> {
     ensure!(!all.is_empty() && arguments.texts > 0, "there is nothing to embed");
     let wanted = arguments.texts.min(all.len());
     let chosen = (0..wanted).map(|n| &all[n * all.len() / wanted]);
-    Ok(chosen.map(|skill| fingerpost::view::document(skill)).collect())
+    Ok(chosen.map(fingerpost::view::document).collect())
 }
 
 fn contest(name: &str, folder: &Path, texts: &[String], arguments: &Embed) -> anyhow::Result<()> {

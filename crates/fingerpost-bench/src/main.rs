@@ -8,12 +8,15 @@
 
 mod agreement;
 mod bm25s_peer;
+mod choose;
 mod contest;
 mod embed;
 mod growth;
+mod judged;
 mod neighborhood_quality;
 mod neighborhoods;
 mod ours;
+mod pages;
 mod planted;
 mod report;
 mod sparse;
@@ -39,6 +42,10 @@ enum Verb {
     Embed(embed::Embed),
     /// Buckets and linkage, against scikit-learn and faiss.
     Neighborhoods(neighborhoods::Neighborhoods),
+    /// The chooser without a model, against the first hit.
+    Choose(choose::Choose),
+    /// What the local writer's pages gain, by view and retriever.
+    Pages(pages::PagesArgs),
 }
 
 /// What `sparse` was asked to do.
@@ -66,5 +73,7 @@ fn main() -> anyhow::Result<()> {
         Verb::Sparse(arguments) => sparse::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Neighborhoods(arguments) => neighborhoods::run(&arguments),
+        Verb::Choose(arguments) => choose::run(&arguments),
+        Verb::Pages(arguments) => pages::run(&arguments),
     }
 }

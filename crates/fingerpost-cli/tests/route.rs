@@ -48,10 +48,11 @@ fn an_answer_says_what_why_and_why_not() {
     assert!((0.0..=1.0).contains(&confidence));
     assert!(answer["reason"].as_str().unwrap().contains("sqrt"), "{answer}");
     let rejected = answer["rejected"].as_array().unwrap();
-    assert_eq!(rejected.len(), 9, "every other candidate has its reason");
+    let hits = answer["hits"].as_array().unwrap();
+    assert!((10..=20).contains(&hits.len()), "ten by words, and up to ten more by phrases");
+    assert_eq!(rejected.len(), hits.len() - 1, "every other candidate has its reason");
     assert!(rejected.iter().all(|rejected| !rejected["because"].as_str().unwrap().is_empty()));
-    assert_eq!(answer["hits"].as_array().unwrap().len(), 10);
-    assert_eq!(answer["hits"][0]["rank"], 1);
+    assert_eq!(hits[0]["rank"], 1);
     // A second process answers the same, byte for byte.
     assert_eq!(fixture.json(&["route", request]), answer);
 }
@@ -87,7 +88,7 @@ fn the_chooser_beats_rank_1_and_answers_what_can_be_answered() {
     };
     let rank_1 = success(&["--retriever", "bm25", "--view", "full"]);
     let chooser = success(&["--chooser", "local", "--always"]);
-    assert!(chooser > rank_1, "{chooser} against {rank_1}");
+    assert!(chooser > rank_1 + 0.01, "{chooser} against {rank_1}");
     let answer = fixture.json(&["eval", "--chooser", "local"]);
     let none = &answer["none"];
     let wrongly =

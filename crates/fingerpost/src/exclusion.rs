@@ -38,6 +38,7 @@ static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
         r"\b(?:out of|outside(?: the| of)?) scope\b",
         r"\buse (?:the )?[`*'\x22]?[\w/:.-]+[`*'\x22]?(?: skill| tool)? instead\b",
         r"\binstead,? (?:use|see|try)\b",
+        r"^(?:use|see) (?:the )?[`*'\x22]?[\w/:.]+(?:-[\w/:.]+)+[`*'\x22]? (?:there|then|for (?:that|those|these|it))\b",
         r"\b(?:for|when) [^.]{3,80}, (?:use|see|prefer) (?:the )?(?:`[^`]+`|[\w/]+(?:-[\w/]+)+)",
         r"不适用于|不适用[:：]|不适合用?于?|不要用于|不得用于|请勿用于|勿用于|不可用于|不用于|不应用于|不应使用|不要使用(?:本|此|该)|请勿使用(?:本|此|该)",
         r"(?:请|应|改)(?:改)?用[^。]{1,30}(?:代替|替代|技能)|而(?:应|要)(?:使用|改用)",

@@ -55,6 +55,13 @@ impl FromStr for Tokenizer {
     }
 }
 
+impl Tokenizer {
+    /// What a term counts for its kind, beside its rarity.
+    pub(crate) fn worth(self, term: &str) -> f64 {
+        if self == Tokenizer::Phrases { phrase::worth(term) } else { 1.0 }
+    }
+}
+
 /// Calls `each` with every term of `text`, in order.
 pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str)) {
     if tokenizer == Tokenizer::Phrases {

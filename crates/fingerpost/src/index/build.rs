@@ -49,7 +49,8 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
         }
     }
     let n = library.skills().len();
-    let idf: Vec<f64> = df.iter().map(|&df| config.model.idf(n, df)).collect();
+    let rarity = |(&df, term): (&u32, &str)| config.model.idf(n, df) * config.tokenizer.worth(term);
+    let idf: Vec<f64> = df.iter().zip(vocabulary.iter()).map(rarity).collect();
 
     let places = Places::of(&chunks, &idf, n);
     let meta = Meta {

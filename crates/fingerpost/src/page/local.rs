@@ -22,7 +22,7 @@ use super::{Case, Page};
 use crate::skill::Skill;
 
 /// Raised whenever the writer would write another page of the same documents.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Settings of the local writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,16 +43,25 @@ impl LocalConfig {
     }
 }
 
+/// Which of two ways to write a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draft {
+    /// What the author says first.
+    First,
+    /// What sets the skill apart by more words, for a page whose first draft does not do.
+    Second,
+}
+
 /// A page for each of the neighborhood's members, which are in the order of their ids. A field for
 /// which the documents have nothing is empty, and the checks say so.
-pub fn write(members: &[&Skill], config: &LocalConfig) -> Vec<Page> {
+pub fn write(members: &[&Skill], config: &LocalConfig, draft: Draft) -> Vec<Page> {
     let neighborhood = Neighborhood::of(members);
     let page = |member: usize| {
         let language = config.language.unwrap_or_else(|| Language::of_skill(members[member]));
         Page {
-            trigger: trigger::trigger(&neighborhood, member, language),
-            boundary: boundary::boundary(&neighborhood, member, language),
-            body: body::body(&neighborhood, member),
+            trigger: trigger::trigger(&neighborhood, member, language, draft),
+            boundary: boundary::boundary(&neighborhood, member, language, draft),
+            body: body::body(&neighborhood, member, language),
         }
     };
     (0..members.len()).map(page).collect()

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::audit;
 use super::check::{Failure, Subject, check, check_exclusive};
 use super::language::Language;
-use super::local::{self, LocalConfig};
+use super::local::{self, Draft, LocalConfig};
 use super::round_trip::round_trip;
 use super::{Page, Pages, Status};
 use crate::library::Library;
@@ -147,34 +147,56 @@ fn write_neighborhood(
     if fresh == 0 {
         return (rows.into_iter().flatten().collect(), 0);
     }
-    let mut drafts = local::write(members, local).into_iter();
-    for ((row, skill), digest) in rows.iter_mut().zip(members).zip(&digests) {
-        let draft = drafts.next().expect("a draft a member");
-        row.get_or_insert_with(|| {
-            let writer = config.writer.identity();
-            let findings = judge(&draft, skill, members, config.writer.language(skill));
-            let (status, page) = if findings.is_empty() {
-                (Status::Written, Some(draft))
-            } else {
-                (Status::Fallback, None)
-            };
-            let key = key(&writer, &documents, &skill.id);
-            PageRow {
-                skill: skill.id.clone(),
-                document: digest.clone(),
-                key,
-                status,
-                page,
-                writer,
-                findings,
-                score: 1.0,
-            }
-        });
+    let is_fresh: Vec<bool> = rows.iter().map(Option::is_none).collect();
+    let row_of = |at: usize, draft: Page| {
+        let writer = config.writer.identity();
+        let findings = judge(&draft, members[at], members, config.writer.language(members[at]));
+        let (status, page) = if findings.is_empty() {
+            (Status::Written, Some(draft))
+        } else {
+            (Status::Fallback, None)
+        };
+        PageRow {
+            skill: members[at].id.clone(),
+            document: digests[at].clone(),
+            key: key(&writer, &documents, &members[at].id),
+            status,
+            page,
+            writer,
+            findings,
+            score: 1.0,
+        }
+    };
+    for (at, draft) in local::write(members, local, Draft::First).into_iter().enumerate() {
+        rows[at].get_or_insert_with(|| row_of(at, draft));
     }
     let mut rows: Vec<PageRow> = rows.into_iter().flatten().collect();
     keep_exclusive(members, &mut rows);
     look_back(members, &mut rows);
+    let is_poor = |at: usize, row: &PageRow| is_fresh[at] && !row.findings.is_empty();
+    if rows.iter().enumerate().any(|(at, row)| is_poor(at, row)) {
+        let mut drafts = local::write(members, local, Draft::Second).into_iter();
+        for at in 0..rows.len() {
+            let draft = drafts.next().expect("a draft a member");
+            if is_poor(at, &rows[at]) && rows[at].page.as_ref() != Some(&draft) {
+                keep_better(members, &mut rows, at, row_of(at, draft));
+            }
+        }
+    }
     (rows, fresh)
+}
+
+/// Puts another draft of a page in its place if it does better in the round trip and makes no other
+/// page worse.
+fn keep_better(members: &[&Skill], rows: &mut Vec<PageRow>, at: usize, draft: PageRow) {
+    let total = |rows: &[PageRow]| rows.iter().map(|row| row.score).sum::<f64>();
+    let mut tried = rows.clone();
+    tried[at] = draft;
+    keep_exclusive(members, &mut tried);
+    look_back(members, &mut tried);
+    if tried[at].score > rows[at].score && total(&tried) > total(rows) {
+        *rows = tried;
+    }
 }
 
 /// A known row, if it may stay: pinned, or written from the same documents. A row of another writer

@@ -125,10 +125,10 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How sure the first place is, by its lead over the second: fitted once on half of the judged
-/// requests of four libraries, and in the right order on all of them.
+/// requests of six libraries, which count alike.
 pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (1.55 - 2.03 * (total(0) - total(1))).exp())
+    1.0 / (1.0 + (1.0 - 2.0 * (total(0) - total(1))).exp())
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two

@@ -21,7 +21,7 @@ const LOST: f64 = 0.05;
 
 /// Share of foreign requests that the threshold is to refuse at most: a library of near-copies has
 /// low scores of its own, and then caution comes first.
-const REFUSED: f64 = 0.2;
+const REFUSED: f64 = 0.15;
 
 /// Skills asked at most.
 const ASKED: usize = 2000;

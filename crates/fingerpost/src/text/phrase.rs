@@ -58,6 +58,13 @@ fn for_each_with_words(text: &str, mut each: impl FnMut(&str, &str)) {
     });
 }
 
+/// What a phrase counts beside its rarity. "The flights" is rare, and says little more than
+/// "flights": a pair with an idle word counts half.
+pub(super) fn worth(phrase: &str) -> f64 {
+    let idle = |(one, other): (&str, &str)| is_idle(one) || is_idle(other);
+    if phrase.split_once(' ').is_some_and(idle) { 0.5 } else { 1.0 }
+}
+
 /// A word without the endings that number, tense and manner give it. Rough, and enough: it only
 /// has to bring the same words together.
 fn stem(word: &str) -> String {

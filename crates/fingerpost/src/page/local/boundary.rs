@@ -2,7 +2,7 @@
 
 use super::outline::{Kind, Part};
 use super::plain::{clause, cut};
-use super::{Case, Language, Neighborhood, Page};
+use super::{Case, Draft, Language, Neighborhood, Page};
 use crate::page::check::are_twins;
 use crate::page::name::{contains_name, forms, has_any};
 use crate::skill::Skill;
@@ -19,6 +19,7 @@ pub(super) fn boundary(
     neighborhood: &Neighborhood<'_>,
     member: usize,
     language: Language,
+    draft: Draft,
 ) -> Vec<Case> {
     let skill = neighborhood.members[member];
     let excluded = &neighborhood.outlines[member].exclusions;
@@ -38,7 +39,8 @@ pub(super) fn boundary(
             .iter()
             .find(|text| contains_name(&text.to_lowercase(), &neighbor.name.to_lowercase()))
             .and_then(|text| without_name(text, neighbor));
-        let request = by_author.or_else(|| request_of(neighborhood, member, other, language));
+        let request =
+            by_author.or_else(|| request_of(neighborhood, member, other, language, draft));
         if let Some(request) = request {
             push(&mut page, &request, Some(neighbor), neighborhood);
         }
@@ -60,9 +62,12 @@ fn push(page: &mut Page, request: &str, to: Option<&Skill>, neighborhood: &Neigh
     let over = show(page).saturating_sub(Page::MAX_BOUNDARY);
     if over > 0 {
         let case = page.boundary.last_mut().expect("just pushed");
-        let left = case.request.chars().count().saturating_sub(over);
-        case.request = clause(cut(&case.request, left)).to_owned();
-        if left < *REQUEST_CHARS.start() {
+        let whole = case.request.chars().count();
+        case.request = clause(cut(&case.request, whole.saturating_sub(over))).to_owned();
+        // A stump says less than no case; the first is needed, whatever is left of it.
+        let left = case.request.chars().count();
+        let least = if page.boundary.len() == 1 { *REQUEST_CHARS.start() } else { whole / 2 };
+        if left < least.max(*REQUEST_CHARS.start()) {
             page.boundary.pop();
         }
     }
@@ -96,50 +101,70 @@ fn without_name(text: &str, neighbor: &Skill) -> Option<String> {
     (*REQUEST_CHARS.start()..=*REQUEST_CHARS.end()).contains(&length).then(|| request.to_owned())
 }
 
-/// What a request for the neighbor looks like: of what its document says it is for, that which
-/// speaks most for it and least for this skill.
+/// How much more the sentence counts that says what the neighbor does, before all details.
+const FIRST: f64 = 3.0;
+
+/// What a request for the neighbor looks like: of what its author says it does and is for, that
+/// which speaks most for it and least for this skill. Where none sets it apart, what it does, and
+/// where that is said of both, the words that differ; in the second draft the next best.
 fn request_of(
     neighborhood: &Neighborhood<'_>,
     member: usize,
     other: usize,
     language: Language,
+    draft: Draft,
 ) -> Option<String> {
     let [skill, neighbor] = [member, other].map(|at| neighborhood.members[at]);
     let salience = &neighborhood.salience;
     let own_names = forms(skill, neighbor);
-    let is_candidate = |part: &&Part| {
-        (part.kind == Kind::Described || part.says_when || part.kind == Kind::Heading)
-            && !has_any(&part.text, &own_names)
-    };
-    let best = neighborhood.outlines[other]
-        .parts
-        .iter()
-        .filter(is_candidate)
-        .flat_map(|part| clauses(&part.text, part.kind))
-        .map(|text| {
+    let parts = || neighborhood.outlines[other].parts.iter();
+    let says = |part: &&Part| part.kind == Kind::Described || part.says_when;
+    let named = |part: &&Part| !has_any(&part.text, &own_names);
+    let mut requests: Vec<(String, f64)> = parts()
+        .filter(says)
+        .filter(named)
+        .enumerate()
+        .flat_map(|(at, part)| {
+            let prior = if at == 0 { FIRST } else { 1.0 };
+            clauses(&part.text).into_iter().map(move |text| (text, prior))
+        })
+        .map(|(text, prior)| {
             let weight = neighborhood.score(&text, |term| {
                 salience.against(other, member, term) - 0.3 * salience.weight(member, term)
             });
-            (text, weight)
+            (text, prior * weight)
         })
-        .reduce(|best, next| if next.1 > best.1 { next } else { best })
-        .filter(|(_, weight)| *weight > 0.0)
-        .map(|(text, _)| text);
-    best.or_else(|| separating_words(neighborhood, member, other, language))
+        .collect();
+    let first = requests.first().map(|(text, _)| text.clone());
+    requests.retain(|(_, weight)| *weight > 0.0);
+    // Stable, so that equal ones stay in the order of the document.
+    requests.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let place = match draft {
+        Draft::First => 0,
+        Draft::Second => 1.min(requests.len().saturating_sub(1)),
+    };
+    let best = requests.into_iter().nth(place).map(|(text, _)| text);
+    let tells = |text: &String| {
+        let mut terms = salience.terms(text).into_iter();
+        terms.any(|term| salience.weight(member, term) == 0.0)
+    };
+    let words = || separating_words(neighborhood, member, other, language);
+    match draft {
+        Draft::First => best.or_else(|| first.filter(tells)).or_else(words),
+        Draft::Second => best.or_else(words).or_else(|| first.filter(tells)),
+    }
 }
 
 /// A sentence as a whole if it is short, else its clauses: one of them may set apart better.
-fn clauses(text: &str, kind: Kind) -> Vec<String> {
+fn clauses(text: &str) -> Vec<String> {
     let fits = |text: &str| REQUEST_CHARS.contains(&text.chars().count());
     let mut found: Vec<String> = Vec::new();
     let whole = clause(cut(text, *REQUEST_CHARS.end()));
     if fits(whole) {
         found.push(whole.to_owned());
     }
-    if kind != Kind::Heading {
-        let parts = text.split([';', '；', '。', '：']).map(clause);
-        found.extend(parts.filter(|part| fits(part) && *part != whole).map(str::to_owned));
-    }
+    let parts = text.split([';', '；', '。', '：']).map(clause);
+    found.extend(parts.filter(|part| fits(part) && *part != whole).map(str::to_owned));
     found
 }
 
@@ -161,11 +186,8 @@ fn separating_words(
             let Some(term) = salience.terms(word).first().copied() else { continue };
             let weight = salience.against(other, member, term);
             let absent = salience.weight(member, term) == 0.0;
-            if absent
-                && weight > 0.0
-                && !words.iter().any(|(_, known)| known.eq_ignore_ascii_case(word))
-            {
-                words.push((weight, word.to_owned()));
+            if absent && weight > 0.0 && !words.iter().any(|(_, known)| alike(known, word)) {
+                words.push((weight, word.to_lowercase()));
             }
         }
     }
@@ -173,4 +195,10 @@ fn separating_words(
     let separator = if language == Language::Chinese { "、" } else { ", " };
     let words: Vec<&str> = words.iter().take(5).map(|(_, word)| word.as_str()).collect();
     (words.len() >= 2).then(|| words.join(separator))
+}
+
+/// "Deletion" beside "delete" tells nothing new.
+fn alike(one: &str, other: &str) -> bool {
+    let start = |word: &str| word.to_lowercase().chars().take(5).collect::<String>();
+    start(one) == start(other)
 }

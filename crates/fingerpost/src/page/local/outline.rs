@@ -67,6 +67,9 @@ pub(super) struct Outline {
     pub(super) parts: Vec<Part>,
     /// What its author says the skill is not for.
     pub(super) exclusions: Vec<String>,
+    /// Its compound names of fields, functions and the like, in words: an index takes `due_date` for
+    /// one word, and people ask in two.
+    pub(super) names: Vec<String>,
     /// All else, as it was written.
     pub(super) text: String,
 }
@@ -82,16 +85,38 @@ pub(super) fn outline(skill: &Skill) -> Outline {
     for sentence in described.lines().flat_map(sentences) {
         push(&mut parts, sentence, Kind::Described, false);
     }
+    let mut names = Vec::new();
     match schema(&kept) {
-        Some(schema) => fields(&schema, &mut parts, 0),
-        None => prose(&kept, &mut parts),
+        Some(schema) => {
+            fields(&schema, &mut parts, &mut names, 0);
+        }
+        None => {
+            prose(&kept, &mut parts);
+            NAME.find_iter(&kept).for_each(|name| push_name(&mut names, name.as_str()));
+        }
     }
     let excluded = [(&described, skill.description.as_str()), (&kept, content)];
     let excluded = excluded.into_iter().filter(|(kept, _)| matches!(kept, Cow::Owned(_)));
     let exclusions =
         excluded.flat_map(|(_, text)| exclusions(text)).map(plain).filter(|text| is_clean(text));
     let text = format!("{}\n{described}\n{kept}", skill.name);
-    Outline { parts, exclusions: exclusions.collect(), text }
+    Outline { parts, exclusions: exclusions.collect(), names, text }
+}
+
+/// A name of several words, as programs write them.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let forms =
+        [r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b", r"\b[A-Za-z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b"];
+    Regex::new(&forms.join("|")).expect("a valid pattern")
+});
+
+fn push_name(names: &mut Vec<String>, name: &str) {
+    if let Some(words) = words_of(name)
+        && is_clean(&words)
+        && !names.iter().any(|known| known.eq_ignore_ascii_case(&words))
+    {
+        names.push(words);
+    }
 }
 
 fn push(parts: &mut Vec<Part>, text: &str, kind: Kind, in_when_section: bool) {
@@ -204,18 +229,30 @@ fn schema(content: &str) -> Option<Value> {
 /// A schema nests as deep as its author likes; what tells skills apart lies near the top.
 const MAX_DEPTH: usize = 8;
 
-fn fields(value: &Value, parts: &mut Vec<Part>, depth: usize) {
+fn fields(value: &Value, parts: &mut Vec<Part>, names: &mut Vec<String>, depth: usize) {
     let Value::Object(map) = value else { return };
     if depth > MAX_DEPTH {
         return;
     }
     for (name, value) in map {
-        if let Some(Value::String(description)) = value.get("description") {
-            let name = words_of(name).unwrap_or_else(|| name.clone());
-            let first = sentences(description.trim()).first().copied().unwrap_or_default();
-            push(parts, &format!("{name}: {first}"), Kind::Field, false);
+        match value {
+            // "server_description" beside the fields; a field's own comes with its name.
+            Value::String(text) if name.ends_with("_description") => {
+                sentences(text).into_iter().for_each(|text| push(parts, text, Kind::Prose, false));
+            }
+            Value::Object(field)
+                if field.contains_key("type") || field.contains_key("description") =>
+            {
+                push_name(names, name);
+                if let Some(Value::String(description)) = field.get("description") {
+                    let name = words_of(name).unwrap_or_else(|| name.clone());
+                    let first = sentences(description.trim()).first().copied().unwrap_or_default();
+                    push(parts, &format!("{name}: {first}"), Kind::Field, false);
+                }
+            }
+            _ => {}
         }
-        fields(value, parts, depth + 1);
+        fields(value, parts, names, depth + 1);
     }
 }
 

@@ -35,29 +35,70 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The start of `text` in at most `most` characters, ending where a clause ends if one does in the
-/// second half, else after a word.
+/// The start of `text` in at most `most` characters, ending where a clause ends if one does beyond
+/// the first third, else after a word that can end one.
 pub(super) fn cut(text: &str, most: usize) -> &str {
     let Some((limit, _)) = text.char_indices().nth(most) else { return text.trim_end() };
     let mut word = None;
     let mut clause = None;
     let mut previous = ' ';
+    let mut open = 0;
     for (at, c) in text[..limit].char_indices() {
         let end = at + c.len_utf8();
         let follows = text[end..].chars().next().unwrap_or(' ');
-        if matches!(c, '。' | '；' | '，' | '、' | '！' | '？')
-            || (matches!(c, '.' | ';' | ',' | ':' | ')') && follows.is_whitespace())
-        {
-            clause = Some(if matches!(c, ')' | '。') { end } else { at });
+        match c {
+            // What stands in brackets is whole or not there at all.
+            '(' | '（' => {
+                open += 1;
+                clause = Some(at).filter(|_| open == 1).or(clause);
+            }
+            ')' | '）' => {
+                open -= 1;
+                clause = Some(end).filter(|_| open == 0).or(clause);
+            }
+            '。' | '；' | '，' | '、' | '！' | '？' if open == 0 => clause = Some(at),
+            '.' | ';' | ',' | ':' if open == 0 && follows.is_whitespace() => clause = Some(at),
+            '-' | '–' | '—' if open == 0 && previous == ' ' && follows == ' ' => {
+                clause = Some(at);
+            }
+            _ => {}
         }
         if c.is_whitespace() || is_han(c) && is_han(previous) {
             word = Some(at);
         }
         previous = c;
     }
-    let clause = clause.filter(|&at| at * 2 > limit);
+    let clause = clause.filter(|&at| at * 3 > limit);
     let end = clause.or(word).unwrap_or(limit);
-    text[..end].trim_end_matches([' ', ',', ';', ':', '，', '、', '；', '：', '(', '（'])
+    without_hanging(&text[..end])
+}
+
+/// Words that announce what is not said any more.
+const HANGING: [&str; 42] = [
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "between", "but", "by", "each",
+    "for", "from", "if", "in", "including", "into", "is", "it", "its", "not", "of", "on", "or",
+    "over", "per", "so", "such", "than", "that", "the", "their", "through", "to", "via", "when",
+    "where", "whether", "which", "with",
+];
+
+fn without_hanging(text: &str) -> &str {
+    let marks = [' ', ',', ';', ':', '-', '–', '—', '，', '、', '；', '：', '(', '（'];
+    let mut kept = text.trim_end_matches(marks);
+    while let Some((before, last)) = kept.rsplit_once(' ')
+        && HANGING.contains(&last.to_lowercase().as_str())
+    {
+        kept = before.trim_end_matches(marks);
+    }
+    // The first of a list that was cut off, alone: "such as cheapest", "a carrier, route".
+    if let Some((before, last)) = kept.rsplit_once(", ") {
+        let opens = ["such as ", "including ", "for example "].iter().any(|o| last.starts_with(o));
+        let words = last.split(' ').count();
+        let closes = last.contains([')', '）']);
+        if !closes && (words == 1 || opens && words < 5) {
+            return without_hanging(before);
+        }
+    }
+    kept
 }
 
 /// Without the full stop, so that it can stand inside a sentence of ours.
@@ -131,6 +172,14 @@ mod tests {
         assert_eq!(cut("Merges many large files", 13), "Merges many");
         assert_eq!(cut("short", 13), "short");
         assert_eq!(cut("计算年终奖，适用于工资薪金", 8), "计算年终奖");
+        assert_eq!(
+            cut("Test before and after (left and right) of it", 30),
+            "Test before and after"
+        );
+        assert_eq!(cut("Get the text of a PDF as plain text", 26), "Get the text of a PDF");
+        assert_eq!(cut("Price questions, such as cheapest fare, median", 40), "Price questions");
+        assert_eq!(cut("Find one (carrier, date) in the table", 29), "Find one (carrier, date)");
+        assert_eq!(cut("Finds lost work - commits, branches", 20), "Finds lost work");
     }
 
     #[test]

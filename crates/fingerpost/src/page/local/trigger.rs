@@ -3,7 +3,7 @@
 use super::outline::{Kind, Part};
 use super::plain::{clause, cut, sentence, words_of};
 use super::salience::is_usual;
-use super::{Language, Neighborhood, Page};
+use super::{Draft, Language, Neighborhood, Page};
 use crate::text::{Tokenizer, for_each_term};
 
 /// Characters for what the skill does; the rest is for when to use it, and for cues.
@@ -16,16 +16,19 @@ const ITEMS: usize = 3;
 const CUES: usize = 6;
 const CUE_CHARS: usize = 50;
 
-/// What the skill does, when its author wants it used, and the terms its neighbors lack.
+/// What the skill does, and when its author wants it used; in the second draft also the terms its
+/// neighbors lack. In an index such terms find fewer skills than they lose, so they are for triggers
+/// that are too near to another without them.
 pub(super) fn trigger(
     neighborhood: &Neighborhood<'_>,
     member: usize,
     language: Language,
+    draft: Draft,
 ) -> String {
     let skill = neighborhood.members[member];
     let most = Page::MAX_TRIGGER;
     let parts = neighborhood.parts(member);
-    let mut trigger = Draft::default();
+    let mut trigger = Text::default();
     let name = words_of(&skill.name).unwrap_or_else(|| skill.name.replace('-', " "));
     trigger.add(&name, WHAT_CHARS / 2);
     let what = parts.iter().filter(|part| part.kind == Kind::Described && !part.says_when);
@@ -36,14 +39,21 @@ pub(super) fn trigger(
             trigger.add(&part.text, left);
         }
     }
+    let kept_free = match draft {
+        Draft::First => 0,
+        Draft::Second => CUE_CHARS,
+    };
     for part in says_when(neighborhood, member, &parts, language) {
-        trigger.add(&part.text, most.saturating_sub(trigger.characters() + CUE_CHARS));
+        trigger.add(&part.text, most.saturating_sub(trigger.characters() + kept_free));
     }
     if trigger.characters() < 20 {
         let first = parts.iter().find(|part| part.kind != Kind::Code);
         trigger.add(first.map_or(&skill.name, |part| &part.text), WHAT_CHARS);
     }
-    let cues = cues(neighborhood, member, &parts, &trigger.text);
+    let cues = match draft {
+        Draft::First => Vec::new(),
+        Draft::Second => cues(neighborhood, member, &parts, &trigger.text),
+    };
     if !cues.is_empty() {
         let text = match language {
             Language::English => format!("Cues: {}", cues.join(", ")),
@@ -75,11 +85,11 @@ fn says_when<'a>(
 }
 
 #[derive(Default)]
-struct Draft {
+struct Text {
     text: String,
 }
 
-impl Draft {
+impl Text {
     fn characters(&self) -> usize {
         self.text.chars().count()
     }

@@ -1,0 +1,260 @@
+//! `choose`: does the chooser without a model beat the first hit, and does it know when it does?
+//!
+//! Every library is compiled by the local writer (`sra-177` has the pages of a strong model) and
+//! asked its judged requests. Whatever is tuned is tuned on one half of them, by a hash of their
+//! ids, and reported on the other. The tables are Markdown, as they stand in docs/routing.md.
+
+mod boundary;
+mod tables;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::Args;
+use fingerpost::eval::Query;
+use fingerpost::index::trust::Trust;
+use fingerpost::index::{Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::page::Pages;
+use fingerpost::page::write::pages_of;
+use fingerpost::route::none::{calibrate, evidence};
+use fingerpost::route::{Candidate, Evidence, RouteConfig, route, weigh};
+use fingerpost::search::{Reading, Retriever, Searcher};
+use fingerpost::text::Tokenizer;
+use fingerpost::view::View;
+use rayon::prelude::*;
+use serde_json::json;
+
+use crate::judged::{CLOSED, EXAMPLES, Judged, spread};
+
+/// What `choose` was asked to do.
+#[derive(Debug, Args)]
+pub(crate) struct Choose {
+    /// Which libraries; all that are known here if none is named.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Folder of the real data.
+    #[arg(long, value_name = "DIR", env = "FINGERPOST_DATA", default_value = "../shared/data")]
+    data: PathBuf,
+    /// Requests asked of a library at most, evenly spaced.
+    #[arg(long, value_name = "N", default_value_t = 6000)]
+    requests: usize,
+    /// Candidates that each way of searching brings.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pool: usize,
+    /// Also write what speaks for each candidate of each request here, as JSON Lines.
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+}
+
+const NAMES: [&str; 6] = [EXAMPLES, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
+
+/// Skills in an answer at most, where several are asked for.
+const MAX: usize = 3;
+
+/// Which half of the requests one belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    /// For choosing weights.
+    Tune,
+    /// For saying what they are worth.
+    Report,
+}
+
+impl Half {
+    const BOTH: [Half; 2] = [Half::Tune, Half::Report];
+
+    fn of(query: &Query) -> Self {
+        let hash = blake3::hash(format!("half:{}", query.id).as_bytes());
+        if hash.as_bytes()[0] & 1 == 0 { Half::Tune } else { Half::Report }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Half::Tune => "tune",
+            Half::Report => "report",
+        }
+    }
+}
+
+/// What became of one request; skills are ids, best first.
+struct Outcome {
+    retrieved: Vec<String>,
+    chosen: Vec<String>,
+    /// The same with the best known use of the boundary.
+    bounded: Vec<String>,
+    /// Where several are asked for: those the request needs.
+    set: Vec<String>,
+    answered: bool,
+    confidence: f64,
+}
+
+/// A library with what was answered to its requests, in their order.
+struct Asked {
+    judged: Judged,
+    outcomes: Vec<Outcome>,
+    none_below: f64,
+}
+
+pub(crate) fn run(arguments: &Choose) -> anyhow::Result<()> {
+    let mut features = match &arguments.features {
+        Some(file) => {
+            let created = File::create(file);
+            let created = created.with_context(|| format!("cannot write {}", file.display()))?;
+            Some(BufWriter::new(created))
+        }
+        None => None,
+    };
+    let mut asked = Vec::new();
+    for name in NAMES {
+        if !arguments.names.is_empty() && !arguments.names.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let Some(judged) = Judged::open(name, &arguments.data)? else {
+            eprintln!("SKIPPED {name}: {} has no such folder", arguments.data.display());
+            continue;
+        };
+        let start = Instant::now();
+        asked.push(ask(judged, arguments, features.as_mut())?);
+        eprintln!("{name}: {:.0} s", start.elapsed().as_secs_f64());
+    }
+    if let Some(mut features) = features {
+        features.flush()?;
+    }
+    tables::print(&asked);
+    Ok(())
+}
+
+/// All that answers the requests of a library.
+struct Router<'a> {
+    judged: &'a Judged,
+    pages: &'a Pages,
+    searcher: Searcher,
+    phrases: SparseIndex,
+    config: RouteConfig,
+    pool: usize,
+}
+
+fn ask(
+    mut judged: Judged,
+    arguments: &Choose,
+    features: Option<&mut BufWriter<File>>,
+) -> anyhow::Result<Asked> {
+    judged.queries = spread(std::mem::take(&mut judged.queries), arguments.requests);
+    let compiled = judged.compile()?;
+    let ours = pages_of(&compiled.pages, &judged.library);
+    let pages = judged.theirs.as_ref().unwrap_or(&ours);
+    let index = |model, tokenizer| {
+        let config = SparseConfig { model, tokenizer, view: View::Full };
+        SparseIndex::build(&judged.library, pages, &config)
+    };
+    let terms = index(SparseModel::default(), Tokenizer::Auto);
+    let none_below = calibrate(&judged.library, pages, &compiled.neighborhoods, &terms)?;
+    let router = Router {
+        judged: &judged,
+        pages,
+        searcher: Searcher {
+            retriever: Retriever::Bm25,
+            sparse: terms,
+            dense: None,
+            trust: Trust::SPARSE,
+            reading: Reading::Careful,
+        },
+        phrases: index(SparseModel::Cosine, Tokenizer::Phrases),
+        config: RouteConfig { none_below, max: MAX },
+        pool: arguments.pool,
+    };
+    let answers: Vec<(Outcome, String)> = judged
+        .queries
+        .par_iter()
+        .map_init(Scratch::default, |scratch, query| {
+            router.answer(query, scratch, features.is_some())
+        })
+        .collect::<anyhow::Result<_>>()?;
+    let (outcomes, lines): (Vec<Outcome>, Vec<String>) = answers.into_iter().unzip();
+    if let Some(features) = features {
+        lines.iter().try_for_each(|lines| features.write_all(lines.as_bytes()))?;
+    }
+    Ok(Asked { judged, outcomes, none_below })
+}
+
+impl Router<'_> {
+    fn answer(
+        &self,
+        query: &Query,
+        scratch: &mut Scratch,
+        with_features: bool,
+    ) -> anyhow::Result<(Outcome, String)> {
+        let terms = &self.searcher.sparse;
+        let hits = self.searcher.candidates(&query.text, self.pool, &self.phrases, scratch)?;
+        let retrieved = hits.iter().map(|hit| terms.id(hit.skill).to_owned()).collect();
+        let candidates: Vec<Candidate<'_>> = hits
+            .iter()
+            .map(|hit| {
+                let skill = &self.judged.library.skills()[hit.skill.row()];
+                Candidate {
+                    skill: hit.skill,
+                    id: skill.id.as_str(),
+                    name: &skill.name,
+                    description: &skill.description,
+                    page: self.pages.get(hit.skill),
+                    score: hit.score,
+                }
+            })
+            .collect();
+        let evidences = weigh(&query.text, &candidates, &self.phrases)?;
+        let ids = |order: &[Evidence]| -> Vec<String> {
+            order.iter().map(|evidence| candidates[evidence.candidate].id.to_owned()).collect()
+        };
+        let best = terms.search(&query.text, 1, Zeros::Dropped, scratch)?;
+        let fit = evidence(&query.text, best.first().map_or(0.0, |hit| hit.score), terms);
+        let answer = route(&query.text, &candidates, fit, &self.phrases, &self.config)?;
+        let always = RouteConfig { none_below: 0.0, ..self.config };
+        let set = route(&query.text, &candidates, fit, &self.phrases, &always)?;
+        let bounded = boundary::reorder(&query.text, &candidates, &evidences, &self.phrases);
+        let lines = if with_features {
+            self.features(query, &candidates, &evidences)?
+        } else {
+            String::new()
+        };
+        let outcome = Outcome {
+            retrieved,
+            chosen: ids(&evidences),
+            bounded: ids(&bounded),
+            set: set.skills,
+            answered: answer.skill.is_some(),
+            confidence: set.confidence,
+        };
+        Ok((outcome, lines))
+    }
+
+    /// One line a candidate, in the order of the chooser.
+    fn features(
+        &self,
+        query: &Query,
+        candidates: &[Candidate<'_>],
+        evidence: &[Evidence],
+    ) -> anyhow::Result<String> {
+        let mut lines = String::new();
+        for evidence in evidence {
+            let skill = candidates[evidence.candidate].id;
+            let line = json!({
+                "library": self.judged.name,
+                "dataset": query.dataset,
+                "query": query.id,
+                "half": Half::of(query).name(),
+                "skill": skill,
+                "right": self.judged.is_right(query, skill),
+                "rank": evidence.candidate + 1,
+                "named": evidence.named,
+                "evidence": evidence.addends,
+                "total": evidence.total,
+            });
+            lines.push_str(&serde_json::to_string(&line)?);
+            lines.push('\n');
+        }
+        Ok(lines)
+    }
+}
