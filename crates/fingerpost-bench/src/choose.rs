@@ -23,7 +23,7 @@ use fingerpost::route::none::{calibrate, evidence};
 use fingerpost::route::{Candidate, Evidence, RouteConfig, route, weigh};
 use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::text::Tokenizer;
-use fingerpost::view::View;
+use fingerpost::view::{Cards, View};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -163,7 +163,7 @@ fn ask(
             reading: Reading::Careful,
         },
         phrases: index(SparseModel::Cosine, Tokenizer::Phrases),
-        config: RouteConfig { none_below, max: MAX },
+        config: RouteConfig { none_below, max: MAX, cards: Cards::Boundary },
         pool: arguments.pool,
     };
     let answers: Vec<(Outcome, String)> = judged

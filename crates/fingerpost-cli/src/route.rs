@@ -57,16 +57,8 @@ pub(crate) enum Chooser {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Choosing")]
 pub(crate) struct ChoosingArgs {
-<<<<<<< HEAD
-    /// Candidates shown to the chooser.
+    /// Candidates for the chooser: so many by the retriever, and, for `local`, so many by phrases.
     #[arg(long, value_name = "N", default_value_t = Self::default().pool)]
-=======
-    /// How candidates are found.
-    #[arg(long, default_value_t = Retriever::Bm25)]
-    pub(crate) retriever: Retriever,
-    /// Candidates for the chooser: so many by the retriever, and so many by phrases.
-    #[arg(long, value_name = "N", default_value_t = 10)]
->>>>>>> 6a9c3af
     pub(crate) pool: usize,
     /// Skills in the answer at most; more than one only where the request needs it.
     #[arg(long, value_name = "N", default_value_t = Self::default().max)]
@@ -135,26 +127,8 @@ impl Router {
         request: &str,
         scratch: &mut Scratch,
     ) -> anyhow::Result<(Route, Vec<Hit>)> {
-<<<<<<< HEAD
-        let hits = self.searcher.search(request, self.pool, scratch)?;
-        let candidates = self.candidates(&hits);
-=======
         let hits = self.searcher.candidates(request, self.pool, &self.phrases, scratch)?;
-        let candidates: Vec<Candidate<'_>> = hits
-            .iter()
-            .map(|hit| {
-                let skill = self.compiled.skill(hit.skill);
-                Candidate {
-                    skill: hit.skill,
-                    id: &skill.id,
-                    name: &skill.name,
-                    description: &skill.description,
-                    page: self.page(&skill.id),
-                    score: hit.score,
-                }
-            })
-            .collect();
->>>>>>> 6a9c3af
+        let candidates = self.candidates(&hits);
         let terms = &self.searcher.sparse;
         let best = terms.search(request, 1, Zeros::Dropped, scratch)?;
         let fit = evidence(request, best.first().map_or(0.0, |hit| hit.score), terms);
