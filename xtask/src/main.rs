@@ -117,6 +117,10 @@ fn ci() -> anyhow::Result<()> {
         let lints = ["clippy", "--locked", "--all-targets", "--", "--deny", "warnings"];
         step("lints", || cargo(&lints))?;
     }
+    eprintln!("\n== a real model for the tests");
+    if let Err(error) = model::fetch(model::SMALLEST) {
+        eprintln!("== SKIPPED: no real model can be had: {error:#}");
+    }
     step("tests", || cargo(&["test", "--locked"]))?;
     step("documentation", || {
         let documented = Command::new("cargo")

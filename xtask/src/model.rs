@@ -13,6 +13,9 @@ use crate::run;
 /// llama.cpp's own server, in a wheel.
 const SERVER: &str = "xllamacpp==2026.10.11549";
 
+/// The model that the tests speak to: small enough to be fetched and run everywhere.
+pub(crate) const SMALLEST: &str = "smollm2-135m";
+
 /// Loading a gigabyte from a slow disk takes a while.
 const PATIENCE: Duration = Duration::from_secs(180);
 
