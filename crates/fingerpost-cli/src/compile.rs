@@ -245,6 +245,16 @@ pub(crate) fn ensure(
             }
             let making = Making { embedder: &embedder, source: &source, config: &config };
             let (compiled, report) = compile_now(atlas, roots, options, before, &making, global)?;
+            if let Settings::Kept = settings {
+                let line = format!(
+                    "Compiled {} into {}: {} of their pages written without a model; kept in {}",
+                    plural(compiled.skills.len(), "skill"),
+                    plural(compiled.neighborhoods.len(), "neighborhood"),
+                    report.written,
+                    atlas.path().display(),
+                );
+                output::say(global, &line);
+            }
             Ok((compiled, Some(report)))
         }
     }

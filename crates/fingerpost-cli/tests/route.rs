@@ -58,6 +58,17 @@ fn an_answer_says_what_why_and_why_not() {
 }
 
 #[test]
+fn without_an_atlas_one_is_made_and_said_to_be() {
+    let fixture = Fixture::new();
+    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let first = fixture.run(&["route", "corrected QT with the cube root of RR"]);
+    assert!(said(&first).contains("Compiled 146 skills into "), "{}", said(&first));
+    let second = fixture.run(&["route", "corrected QT with the cube root of RR"]);
+    assert_eq!(said(&second), "", "nothing was to be done");
+    assert_eq!(first.stdout, second.stdout);
+}
+
+#[test]
 fn a_named_skill_wins_whatever_the_words() {
     let fixture = Fixture::new();
     let request = "use pdf-redact to correct the QT interval with Bazett's square root";
