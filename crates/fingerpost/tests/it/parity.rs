@@ -191,22 +191,68 @@ fn zero_scores_come_only_when_asked_for() {
 }
 
 /// Rows are kept in two bytes, segment by segment: nothing may be lost or doubled at the seam.
+/// A library of so many skills with these descriptions.
+fn described(count: u32, description: impl Fn(u32) -> String) -> Library {
+    let skills = (0..count).map(|n| Skill {
+        id: SkillId::new(format!("{n:06}")),
+        name: format!("s{n}"),
+        description: description(n),
+        content: String::new(),
+        fields: Default::default(),
+        invocation: Invocation::Automatic,
+        origin: Origin { file: "records".into(), line: Some(u64::from(n)) },
+    });
+    Library::from_skills(skills.collect()).value
+}
+
+/// Rows of a segment of the index.
+const SEAM: u32 = 1 << 16;
+
+/// Most skills are out of reach of the best before the common terms are added, and those terms are
+/// not given to them: the best must be the same as if they had been.
+#[test]
+fn what_is_passed_over_was_not_among_the_best() {
+    // A third has each common word, one in fifty each rare one; lengths differ.
+    let has = |n: u32, word: u32, of: u32| {
+        (n ^ word.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b) >> 16 < 65_536 / of
+    };
+    let library = described(SEAM + 3000, |n| {
+        let common = (0..6).filter(|&word| has(n, word, 3)).map(|word| format!("common{word}"));
+        let rare = (0..8).filter(|&word| has(n, 100 + word, 50)).map(|word| format!("rare{word}"));
+        common.chain(rare).collect::<Vec<_>>().join(" ")
+    });
+    for (_, model) in reference_models() {
+        let index = SparseIndex::build(&library, &Pages::default(), &reference_config(model));
+        for query in [
+            "rare0 rare1 rare2 common0",
+            "rare3 common1 common2 common3 common4 common5",
+            "rare4 rare5 rare6 rare7 common0 common1 s12 s65600",
+            "common0 common1 common2",
+        ] {
+            let vector = index.vector(query);
+            let mut all: Vec<f32> = (0..index.len() as u32)
+                .map(|row| index.score(&vector, SkillIdx(row)).unwrap())
+                .collect();
+            let hits = index.search(query, DEPTH, Zeros::Dropped, &mut Scratch::default()).unwrap();
+            assert_eq!(hits.len(), DEPTH);
+            let near = |a: f32, b: f32| (a - b).abs() <= 1e-5 * b;
+            for hit in &hits {
+                assert!(near(hit.score, all[hit.skill.row()]), "{query}: {hit:?}");
+            }
+            all.sort_by(|a, b| b.total_cmp(a));
+            for (hit, &score) in hits.iter().zip(&all) {
+                assert!(near(hit.score, score), "{query}: {hit:?} where {score} is due");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_library_of_more_than_one_segment() {
-    const SEAM: u32 = 1 << 16;
-    let skills = (0..SEAM + 40).map(|n| {
+    let library = described(SEAM + 40, |n| {
         let near = if n.abs_diff(SEAM) <= 2 { "seam" } else { "" };
-        Skill {
-            id: SkillId::new(format!("{n:06}")),
-            name: format!("s{n}"),
-            description: format!("{near} parity{}", n % 2),
-            content: String::new(),
-            fields: Default::default(),
-            invocation: Invocation::Automatic,
-            origin: Origin { file: "records".into(), line: Some(u64::from(n)) },
-        }
+        format!("{near} parity{}", n % 2)
     });
-    let library = Library::from_skills(skills.collect()).value;
     let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
     let search = |query: &str| -> Vec<u32> {
         let hits = index.search(query, 10, Zeros::Dropped, &mut Scratch::default()).unwrap();
