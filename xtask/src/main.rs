@@ -60,6 +60,12 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// Vectors fitted to a library beside scikit-learn's.
+    Fit {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
     /// Buckets and linkage beside scikit-learn and faiss.
     Neighborhoods {
         /// Options of the benchmark itself, after `--`.
@@ -90,6 +96,7 @@ fn main() -> ExitCode {
         Chore::Pages { name } => model::pages(&name),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
         Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
+        Chore::Bench { what: Bench::Fit { options } } => bench("fit", &options),
         Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
         Chore::Bench { what: Bench::Choose { options } } => measure("choose", &options),
         Chore::Bench { what: Bench::Pages { options } } => measure("pages", &options),

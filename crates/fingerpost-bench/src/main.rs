@@ -11,6 +11,7 @@ mod bm25s_peer;
 mod choose;
 mod contest;
 mod embed;
+mod fit;
 mod growth;
 mod judged;
 mod neighborhood_quality;
@@ -40,6 +41,8 @@ enum Verb {
     Sparse(Sparse),
     /// Texts embedded in process, against Python's onnxruntime.
     Embed(embed::Embed),
+    /// Vectors fitted to the `sra` library, against scikit-learn.
+    Fit(fit::FitArgs),
     /// Buckets and linkage, against scikit-learn and faiss.
     Neighborhoods(neighborhoods::Neighborhoods),
     /// The chooser without a model, against the first hit.
@@ -72,6 +75,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().verb {
         Verb::Sparse(arguments) => sparse::run(&arguments),
         Verb::Embed(arguments) => embed::run(&arguments),
+        Verb::Fit(arguments) => fit::run(&arguments),
         Verb::Neighborhoods(arguments) => neighborhoods::run(&arguments),
         Verb::Choose(arguments) => choose::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),

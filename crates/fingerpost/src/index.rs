@@ -11,6 +11,7 @@ mod file;
 pub mod fusion;
 mod lists;
 mod model;
+mod prefetch;
 mod top_k;
 pub mod trust;
 pub(crate) mod vocabulary;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use self::file::{Layout, Postings, SEGMENT, Storage};
 use self::lists::Lists;
 use self::top_k::TopK;
+use self::vocabulary::Request;
 use crate::library::Library;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
@@ -67,12 +69,17 @@ pub enum Zeros {
     Kept,
 }
 
+/// People ask in words that few documents of tools have, and rarity would make them count: "I want
+/// you to", "please". In a request they are no rarer than words that two of five documents have. To
+/// drop them is as good for short descriptions, and worse where "if" and "not" are the matter.
+const MOST_IDLE: f32 = 0.4;
+
 /// An immutable index of one view of one library.
 #[derive(Debug)]
 pub struct SparseIndex {
     storage: Storage,
     layout: Layout,
-    /// Numbers of the terms that do not count in a request.
+    /// Numbers of the terms that are no rarer than [`MOST_IDLE`] in a request.
     idle: Vec<u32>,
 }
 
@@ -80,7 +87,7 @@ pub struct SparseIndex {
 #[derive(Debug, Default)]
 pub struct Scratch {
     scores: Vec<[f32; SEGMENT]>,
-    terms: Vec<u32>,
+    request: Request,
     top: TopK,
 }
 
@@ -103,7 +110,7 @@ impl SparseIndex {
     fn of(storage: Storage, layout: Layout) -> Self {
         let mut idle = Vec::new();
         if layout.meta.config.tokenizer == Tokenizer::Auto {
-            idle.extend(IDLE.iter().filter_map(|word| layout.find_term(&storage, word)));
+            idle.extend(IDLE.iter().filter_map(|word| layout.terms(&storage).find(word)));
             idle.sort_unstable();
         }
         Self { storage, layout, idle }
@@ -141,7 +148,7 @@ impl SparseIndex {
 
     /// How many skills have a term.
     pub fn skills_with(&self, term: &str) -> u32 {
-        let number = self.layout.find_term(&self.storage, term);
+        let number = self.layout.terms(&self.storage).find(term);
         number.map_or(0, |number| self.layout.document_frequency(&self.storage)[number as usize])
     }
 
@@ -179,7 +186,7 @@ impl SparseIndex {
         zeros: Zeros,
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>, IndexError> {
-        let weighted = self.weigh(query, &mut scratch.terms);
+        let weighted = self.weigh(query, &mut scratch.request);
         let Scratch { scores, top, .. } = scratch;
         scores.resize(self.len().div_ceil(SEGMENT), [0.0; SEGMENT]);
         scores.as_flattened_mut()[..self.len()].fill(0.0);
@@ -211,8 +218,7 @@ impl SparseIndex {
     /// Why did this skill get its score? The request's terms with what each gave.
     pub fn explain(&self, query: &str, skill: SkillIdx) -> Result<Explanation, IndexError> {
         let mut explanation = Explanation::default();
-        let mut known = Vec::new();
-        for (term, weight) in self.weigh(query, &mut known) {
+        for (term, weight) in self.vector(query) {
             let contribution = self.weight(term, skill)?.map_or(0.0, |counts| weight * counts);
             explanation.score += contribution;
             explanation.terms.push(TermShare {
@@ -224,7 +230,7 @@ impl SparseIndex {
             });
         }
         for_each_term(query, self.config().tokenizer, |term| {
-            let unknown = self.layout.find_term(&self.storage, term).is_none();
+            let unknown = self.layout.terms(&self.storage).find(term).is_none();
             if unknown && !explanation.unknown.iter().any(|seen| seen == term) {
                 explanation.unknown.push(term.to_owned());
             }
@@ -242,7 +248,7 @@ impl SparseIndex {
 
     /// The vector of a text: its known terms in the order of their numbers, with their weights.
     pub fn vector(&self, text: &str) -> Vec<(u32, f32)> {
-        self.weigh(text, &mut Vec::new())
+        self.weigh(text, &mut Request::default())
     }
 
     /// What a request of this vector gives to one skill.
@@ -256,7 +262,7 @@ impl SparseIndex {
 
     /// How rare a term is; one that no skill has is as rare as can be.
     pub fn idf(&self, term: &str) -> f64 {
-        match self.layout.find_term(&self.storage, term) {
+        match self.layout.terms(&self.storage).find(term) {
             Some(number) => f64::from(self.layout.idf(&self.storage)[number as usize]),
             None => self.config().model.idf(self.len(), 0),
         }
@@ -294,19 +300,21 @@ impl SparseIndex {
     }
 
     /// The request's known terms, each once, in the order of their numbers, with their weights.
-    fn weigh(&self, query: &str, known: &mut Vec<u32>) -> Vec<(u32, f32)> {
-        known.clear();
-        for_each_term(query, self.config().tokenizer, |term| {
-            known.extend(self.layout.find_term(&self.storage, term));
-        });
+    fn weigh(&self, query: &str, request: &mut Request) -> Vec<(u32, f32)> {
+        let terms = self.layout.terms(&self.storage);
+        request.clear();
+        for_each_term(query, self.config().tokenizer, |term| request.push(term, terms));
+        request.find(terms);
+        let known = &mut request.found;
         known.sort_unstable();
-        // People ask in words that few documents have, and rarity would make them count: "I want
-        // you to", "please". They are left out, unless the request has no others.
-        let counts = |term: &u32| self.idle.binary_search(term).is_err();
-        if known.iter().any(counts) {
-            known.retain(counts);
+        let idf = self.layout.idf(&self.storage);
+        let mut weighted = self.config().model.query_weights(known, idf);
+        for (term, weight) in &mut weighted {
+            if self.idle.binary_search(term).is_ok() {
+                *weight *= MOST_IDLE / idf[*term as usize].max(MOST_IDLE);
+            }
         }
-        self.config().model.query_weights(known, self.layout.idf(&self.storage))
+        weighted
     }
 
     /// What the terms of a request give to the skills of a segment.

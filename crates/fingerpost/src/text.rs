@@ -69,21 +69,26 @@ pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str
         let each: &mut dyn FnMut(&str) = &mut each;
         return phrase::for_each_phrase(text, each);
     }
-    let text = text.to_lowercase();
+    let text = lower_case(text);
     let classes = Classes::new(tokenizer);
     let mut word: Option<Range<usize>> = None;
     let mut run: Option<Run> = None;
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        let (class, length) = if bytes[at].is_ascii() {
-            (classes.ascii(bytes[at]), 1)
-        } else {
-            let c = text[at..].chars().next().expect("a character starts here");
-            (classes.of(c), c.len_utf8())
+        let (class, end) = match ASCII[usize::from(bytes[at])] {
+            // Most text is made of whole words and whole gaps of it.
+            Some(class) => {
+                let others = bytes[at..].iter().position(|&b| ASCII[usize::from(b)] != Some(class));
+                (class, others.map_or(bytes.len(), |others| at + others))
+            }
+            None => {
+                let c = text[at..].chars().next().expect("a character starts here");
+                (classes.of(c), at + c.len_utf8())
+            }
         };
-        let here = at..at + length;
-        at += length;
+        let here = at..end;
+        at = end;
         match class {
             Class::Word => {
                 end_run(&text, &mut run, &mut each);
@@ -131,6 +136,30 @@ pub(crate) fn tidy(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// As [`str::to_lowercase`], which leaves its quick path for good at the first character beyond
+/// ASCII: a dash in the first sentence, and the whole document is slow.
+fn lower_case(text: &str) -> String {
+    // The one letter whose lower case depends on what stands around it.
+    if text.contains('Σ') {
+        return text.to_lowercase();
+    }
+    let mut lower = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        lower.push_str(&rest[..at]);
+        let c = rest[at..].chars().next().expect("a character starts here");
+        match c {
+            // Chinese, Japanese and Korean have one case.
+            '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => lower.push(c),
+            _ => lower.extend(c.to_lowercase()),
+        }
+        rest = &rest[at + c.len_utf8()..];
+    }
+    lower.push_str(rest);
+    lower.make_ascii_lowercase();
+    lower
+}
+
 /// The last character of an unspaced script, which marks may still extend.
 struct Run {
     /// Where the character before it starts, if they form a pair.
@@ -162,6 +191,18 @@ enum Class {
     Separator,
 }
 
+/// The class of each byte that is a character by itself.
+const ASCII: [Option<Class>; 256] = {
+    let mut classes = [None; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let is_word = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        classes[byte] = Some(if is_word { Class::Word } else { Class::Separator });
+        byte += 1;
+    }
+    classes
+};
+
 struct Classes {
     tokenizer: Tokenizer,
     category: CodePointMapDataBorrowed<'static, GeneralCategory>,
@@ -175,10 +216,6 @@ impl Classes {
             category: CodePointMapData::<GeneralCategory>::new(),
             script: CodePointMapData::<Script>::new(),
         }
-    }
-
-    fn ascii(&self, byte: u8) -> Class {
-        if byte.is_ascii_alphanumeric() || byte == b'_' { Class::Word } else { Class::Separator }
     }
 
     fn of(&self, c: char) -> Class {
@@ -243,6 +280,15 @@ mod tests {
         check("ที่นี่", expect!["ที่ | นี่ | ที่นี่"]);
         check("plain words stay", expect!["plain | words | stay"]);
         check("हिन्दी भाषा", expect!["हिन्दी | भाषा"]);
+    }
+
+    #[test]
+    fn lower_case_is_that_of_the_standard_library() {
+        let every: String = ('\0'..=char::MAX).flat_map(|c| [c, 'A']).collect();
+        for text in ["ΟΔΥΣΣΕΥΣ — A", "İZMİR Ⅷ STRASSE ẞ", &every, &every.replace('Σ', "")]
+        {
+            assert!(lower_case(text) == text.to_lowercase(), "{:.20}", text);
+        }
     }
 
     #[test]

@@ -17,7 +17,8 @@ use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{SparseConfig, vocabulary};
+use super::SparseConfig;
+use super::vocabulary::Terms;
 
 /// Version of the format; a file of another one is rebuilt.
 pub const FORMAT_VERSION: u32 = 3;
@@ -161,15 +162,14 @@ const PARTS: [(Part, &str); 12] = [
 /// The bytes, in memory or in a mapped file.
 #[derive(Debug)]
 pub(super) enum Storage {
-    /// Words of eight bytes, for the alignment.
-    Owned(Vec<u64>),
+    Owned(memmap2::MmapMut),
     Mapped(memmap2::Mmap),
 }
 
 impl Storage {
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
-            Storage::Owned(words) => bytemuck::cast_slice(words),
+            Storage::Owned(bytes) => bytes,
             Storage::Mapped(map) => map,
         }
     }
@@ -177,7 +177,7 @@ impl Storage {
 
 /// Lays out a file whose sections have these sizes, and lets `fill` write into each.
 pub(super) struct Draft {
-    words: Vec<u64>,
+    bytes: memmap2::MmapMut,
     sections: [Section; PARTS.len()],
 }
 
@@ -190,14 +190,19 @@ impl Draft {
             at += length;
             section
         });
-        Self { words: vec![0; at.div_ceil(8)], sections }
+        let bytes = memmap2::MmapMut::map_anon(at.next_multiple_of(8));
+        let bytes = bytes.expect("as much memory as the index takes");
+        // A search reads short lists from all over it, and each of them on a page of its own would
+        // cost a look into the page table. No harm if the system has no large pages.
+        #[cfg(target_os = "linux")]
+        let _ = bytes.advise(memmap2::Advice::HugePage);
+        Self { bytes, sections }
     }
 
     /// The bytes of a part, as elements of its type.
     pub(super) fn part<T: Pod>(&mut self, part: Part) -> &mut [T] {
         let range = range(&self.sections[part as usize]);
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
-        bytemuck::cast_slice_mut(&mut bytes[range])
+        bytemuck::cast_slice_mut(&mut self.bytes[range])
     }
 
     pub(super) fn fill<T: Pod>(&mut self, part: Part, values: impl IntoIterator<Item = T>) {
@@ -226,14 +231,13 @@ impl Draft {
             magic: MAGIC,
             version: FORMAT_VERSION,
             byte_order: BYTE_ORDER,
-            length: self.words.len() as u64 * 8,
+            length: self.bytes.len() as u64,
             sections_checksum: xxh3_64(bytemuck::cast_slice(&sections)),
         };
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
-        let (head, rest) = bytes.split_at_mut(size_of::<Header>());
+        let (head, rest) = self.bytes.split_at_mut(size_of::<Header>());
         head.copy_from_slice(bytemuck::bytes_of(&header));
         rest[..size_of_val(&sections)].copy_from_slice(bytemuck::cast_slice(&sections));
-        Storage::Owned(self.words)
+        Storage::Owned(self.bytes)
     }
 }
 
@@ -336,13 +340,13 @@ impl Layout {
         Ok(())
     }
 
-    pub(super) fn find_term(&self, storage: &Storage, term: &str) -> Option<u32> {
-        let slots = self.part::<u64>(storage, Part::TermSlots);
-        let offsets = self.part::<u32>(storage, Part::TermOffsets);
-        let terms = self.part::<u8>(storage, Part::Terms);
-        vocabulary::find(slots, term, |number| {
-            &terms[offsets[number as usize] as usize..offsets[number as usize + 1] as usize]
-        })
+    /// Every term, and the table to find it by.
+    pub(super) fn terms<'a>(&self, storage: &'a Storage) -> Terms<'a> {
+        Terms {
+            slots: self.part(storage, Part::TermSlots),
+            offsets: self.part(storage, Part::TermOffsets),
+            text: self.part(storage, Part::Terms),
+        }
     }
 
     pub(super) fn term<'a>(&self, storage: &'a Storage, number: u32) -> &'a str {

@@ -1,6 +1,10 @@
 //! How are the weights of a request's terms added up?
 
 use super::file::{Postings, SEGMENT};
+use super::prefetch::prefetch;
+
+/// Lists that are on their way while one is added: a short one is over before the next arrives.
+const AHEAD: usize = 4;
 
 /// What the terms of a request give to the skills of one segment.
 #[derive(Debug, Default)]
@@ -28,7 +32,7 @@ impl<'a> Lists<'a> {
     /// Adds what the rare terms give to the skills that have them.
     pub(super) fn add_rare(&self, scores: &mut [f32; SEGMENT]) {
         for (at, &(rows, weights, weight)) in self.rare.iter().enumerate() {
-            if let Some((rows, weights, _)) = self.rare.get(at + 1) {
+            if let Some((rows, weights, _)) = self.rare.get(at + AHEAD) {
                 prefetch(rows);
                 prefetch(weights);
             }
@@ -69,21 +73,4 @@ fn add(scores: &mut [f32; SEGMENT], rows: &[u16], weights: &[f32], weight: f32) 
     for (&row, &counts) in rows.iter().zip(weights) {
         scores[usize::from(row)] += weight * counts;
     }
-}
-
-/// Has the start of a list brought near while the one before it is added: lists are short and lie
-/// far apart, so a processor that waits for each is late for all of them.
-fn prefetch<T>(list: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        const LINE: usize = 64;
-        const LINES: usize = 8;
-        for line in list.chunks(LINE / size_of::<T>()).take(LINES) {
-            // SAFETY: every x86-64 has the instruction, and it is a hint that reads nothing.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = list;
 }

@@ -12,7 +12,9 @@ pub(super) struct TopK {
     /// Rows that may be among the best, ascending, and the score of each.
     candidates: Vec<u32>,
     totals: Vec<f32>,
-    ranked: Vec<f32>,
+    ranked: Vec<u32>,
+    /// A score that at least `k` rows are known to reach.
+    sure: f32,
     /// Score bits above, inverted row below: larger keys are better hits, and equal scores are
     /// ordered by row, all in one integer comparison.
     keys: Vec<u64>,
@@ -39,15 +41,15 @@ impl TopK {
         k: usize,
         lists: &[Lists<'_>],
     ) -> bool {
-        self.find_nearest(scores, k);
+        // With more than `k` of them, the `k`-th best total is closer to the final one.
+        self.find_nearest(scores, 2 * k);
         lists::total(lists, scores, &self.candidates, &mut self.totals);
+        self.sure = kth(&self.totals, k, &mut self.ranked);
         let more = lists.iter().map(|lists| lists.most_from_common).fold(0.0, f32::max);
         if more == 0.0 {
             return true;
         }
-        self.ranked.clone_from(&self.totals);
-        let sure = kth(&mut self.ranked, k);
-        self.find_above(scores, sure - more - ROUNDING * (sure + more));
+        self.find_above(scores, self.sure - more - ROUNDING * (self.sure + more));
         if self.candidates.len() > scores.len() / 8 {
             return false;
         }
@@ -58,7 +60,8 @@ impl TopK {
     /// The best `k` candidates with a score above zero, best first.
     pub(super) fn best(&mut self, k: usize) -> Vec<Hit> {
         self.keys.clear();
-        let scored = self.totals.iter().zip(&self.candidates).filter(|(score, _)| **score > 0.0);
+        let least = self.sure.next_down().max(0.0);
+        let scored = self.totals.iter().zip(&self.candidates).filter(|(score, _)| **score > least);
         self.keys.extend(scored.map(|(&score, &row)| key(score, row)));
         if k > 0 && self.keys.len() > k {
             self.keys.select_nth_unstable_by(k - 1, |a, b| b.cmp(a));
@@ -73,43 +76,57 @@ impl TopK {
     fn find_nearest(&mut self, scores: &[f32], k: usize) {
         self.maxima.clear();
         self.maxima.extend(scores.chunks(BLOCK).map(largest));
-        self.ranked.clone_from(&self.maxima);
-        let sure = kth(&mut self.ranked, k);
+        self.sure = kth(&self.maxima, k, &mut self.ranked);
         // Of rows that equal the last of the best, the first ones are in.
-        self.find_above(scores, sure.next_down().max(0.0));
+        self.find_above(scores, self.sure.next_down().max(0.0));
     }
 
     /// Takes as candidates all rows with a score above `limit`.
     fn find_above(&mut self, scores: &[f32], limit: f32) {
         self.candidates.clear();
-        for (block, (scores, &largest)) in scores.chunks(BLOCK).zip(&self.maxima).enumerate() {
-            if largest <= limit {
-                continue;
+        let (blocks, rest) = scores.as_chunks::<BLOCK>();
+        let mut last = [0.0; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        for (block, _) in self.maxima.iter().enumerate().filter(|(_, largest)| **largest > limit) {
+            let mut above = rows_above(limit, blocks.get(block).unwrap_or(&last));
+            while above != 0 {
+                self.candidates.push((block * BLOCK) as u32 + above.trailing_zeros());
+                above &= above - 1;
             }
-            // Every row is written down, and the place moves on only after one that is above: no
-            // branch to guess wrong.
-            let mut found = self.candidates.len();
-            self.candidates.resize(found + scores.len(), 0);
-            for (at, &score) in scores.iter().enumerate() {
-                self.candidates[found] = (block * BLOCK + at) as u32;
-                found += usize::from(score > limit);
-            }
-            self.candidates.truncate(found);
         }
     }
 }
 
-/// The `k`-th largest score, or zero if there are not as many.
-fn kth(scores: &mut [f32], k: usize) -> f32 {
+/// The `k`-th largest score, or zero if there are not as many above it.
+fn kth(scores: &[f32], k: usize, ranked: &mut Vec<u32>) -> f32 {
     if k == 0 || scores.len() < k {
         return 0.0;
     }
-    *scores.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1
+    // The bits of positive floats are ordered like the floats themselves.
+    ranked.clear();
+    ranked.extend(scores.iter().map(|score| score.max(0.0).to_bits()));
+    f32::from_bits(*ranked.select_nth_unstable_by(k - 1, |a, b| b.cmp(a)).1)
 }
 
 /// Rows whose largest score is kept: few enough that a scan of them costs little, and enough that
 /// there are not too many maxima to rank.
 const BLOCK: usize = 32;
+
+/// Which rows of a block are above the limit, a bit each: no branch to guess wrong.
+fn rows_above(limit: f32, scores: &[f32; BLOCK]) -> u32 {
+    let bits = scores.iter().zip(&BITS).map(|(&score, &bit)| if score > limit { bit } else { 0 });
+    bits.fold(0, |all, bit| all | bit)
+}
+
+const BITS: [u32; BLOCK] = {
+    let mut bits = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        bits[at] = 1 << at;
+        at += 1;
+    }
+    bits
+};
 
 /// The largest of the scores, or zero if none is above it. Lanes, because a single running
 /// maximum would wait for itself at every step.
@@ -126,7 +143,7 @@ fn largest(scores: &[f32]) -> f32 {
     lanes.iter().chain(rest).fold(0.0, |a, &b| larger(a, b))
 }
 
-/// The bits of positive floats are ordered like the floats themselves.
+/// Larger for better hits.
 fn key(score: f32, row: u32) -> u64 {
     (u64::from(score.to_bits()) << 32) | u64::from(!row)
 }

@@ -3,6 +3,8 @@
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::prefetch::prefetch;
+
 /// Terms in the order in which they were first met.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
@@ -87,26 +89,94 @@ pub(crate) fn slots(vocabulary: &Vocabulary) -> Vec<u64> {
     slots
 }
 
-/// Looks a term up in such a table; `term_at` gives the text of a number, as bytes.
-pub(crate) fn find<'a>(
-    slots: &[u64],
-    term: &str,
-    term_at: impl Fn(u32) -> &'a [u8],
-) -> Option<u32> {
-    let mask = slots.len() - 1;
-    let hash = xxh3_64(term.as_bytes());
-    // A sound table always has an empty slot; the bound keeps a damaged one from looping.
-    for step in 0..slots.len() {
-        match slots[(hash as usize + step) & mask] {
-            EMPTY => return None,
-            slot if slot >> NUMBER_BITS == hash >> NUMBER_BITS => {
-                let number = slot as u32;
-                if term_at(number) == term.as_bytes() {
-                    return Some(number);
-                }
+/// Such a table with the terms it was made of, as the file has them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) slots: &'a [u64],
+    /// Start of each term in `text`, and the end of the last.
+    pub(crate) offsets: &'a [u32],
+    pub(crate) text: &'a [u8],
+}
+
+/// A term that is being looked up.
+#[derive(Debug, Clone, Copy)]
+struct Sought {
+    hash: u64,
+    /// Where it ends in the text of all.
+    end: u32,
+    /// The number of the term that has its place in the table, if there is one.
+    number: Option<u32>,
+}
+
+/// The terms of a request, to be looked up together: the table is large and the terms lie anywhere
+/// in it, so each step is taken for all of them, and has asked for what the next one reads.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    text: String,
+    sought: Vec<Sought>,
+    pub(crate) found: Vec<u32>,
+}
+
+impl Request {
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.sought.clear();
+        self.found.clear();
+    }
+
+    /// Takes a term, as often as the request has it.
+    pub(crate) fn push(&mut self, term: &str, terms: Terms<'_>) {
+        let hash = xxh3_64(term.as_bytes());
+        prefetch(&terms.slots[hash as usize & (terms.slots.len() - 1)..][..1]);
+        self.text.push_str(term);
+        self.sought.push(Sought { hash, end: self.text.len() as u32, number: None });
+    }
+
+    /// Puts the numbers of the known terms into `found`, in the order of the request.
+    pub(crate) fn find(&mut self, terms: Terms<'_>) {
+        for sought in &mut self.sought {
+            sought.number = terms.numbers(sought.hash).next();
+            if let Some(number) = sought.number {
+                prefetch(&terms.offsets[number as usize..][..1]);
             }
-            _ => {}
+        }
+        for number in self.sought.iter().filter_map(|sought| sought.number) {
+            prefetch(&terms.text[terms.offsets[number as usize] as usize..][..1]);
+        }
+        let mut start = 0;
+        for sought in &self.sought {
+            let term = &self.text[start..sought.end as usize];
+            start = sought.end as usize;
+            match sought.number {
+                Some(number) if terms.term(number) == term.as_bytes() => self.found.push(number),
+                // Another term with the same part of its hash.
+                Some(_) => self.found.extend(terms.find(term)),
+                None => {}
+            }
         }
     }
-    None
+}
+
+impl<'a> Terms<'a> {
+    /// The number of a term.
+    pub(crate) fn find(self, term: &str) -> Option<u32> {
+        let mut numbers = self.numbers(xxh3_64(term.as_bytes()));
+        numbers.find(|&number| self.term(number) == term.as_bytes())
+    }
+
+    /// The numbers of the terms whose hash is the same as far as the table keeps it.
+    fn numbers(self, hash: u64) -> impl Iterator<Item = u32> {
+        let mask = self.slots.len() - 1;
+        // A sound table always has an empty slot; the bound keeps a damaged one from looping.
+        (0..self.slots.len())
+            .map(move |step| self.slots[(hash as usize).wrapping_add(step) & mask])
+            .take_while(|&slot| slot != EMPTY)
+            .filter(move |slot| slot >> NUMBER_BITS == hash >> NUMBER_BITS)
+            .map(|slot| slot as u32)
+    }
+
+    fn term(self, number: u32) -> &'a [u8] {
+        let number = number as usize;
+        &self.text[self.offsets[number] as usize..self.offsets[number + 1] as usize]
+    }
 }
