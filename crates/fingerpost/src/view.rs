@@ -14,7 +14,7 @@ use crate::exclusion::without_exclusions;
 use crate::library::Library;
 use crate::page::{Page, Pages};
 use crate::skill::{Skill, SkillId, SkillIdx};
-use crate::text::tidy;
+use crate::text::{Tokenizer, for_each_term, sentences, tidy};
 
 /// The text an index sees of a skill. What a skill has no page for is left out of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -95,21 +95,43 @@ impl IndexText {
 
 /// The text of a skill under `view`.
 pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View) -> IndexText {
-    let page = pages.get(skill);
-    let tail = page.map_or(String::new(), |page| {
-        let Page { trigger, body, .. } = page;
+    let head = document(&library.skills()[skill.row()]);
+    let tail = pages.get(skill).map_or(String::new(), |page| {
+        let trigger = &page.trigger;
+        let body = || beyond(&head, &page.body);
         match view {
             View::Raw => String::new(),
             View::Trigger => trigger.clone(),
-            View::Body => body.clone(),
-            View::Full => format!("{body}\n{trigger}"),
+            View::Body => body(),
+            View::Full => format!("{}\n{trigger}", body()),
             View::FullBoundary => {
                 let boundary = page.boundary_text(|id| name_of(library, id));
-                format!("{body}\n{trigger}\n{boundary}")
+                format!("{}\n{trigger}\n{boundary}", body())
             }
         }
     });
-    IndexText { head: document(&library.skills()[skill.row()]), tail }
+    IndexText { head, tail }
+}
+
+/// What a body says that the document does not say in the same words, by sentences and their halves
+/// around a colon. A reader wants the rule by itself; an index has it already, and to count one
+/// sentence twice costs Recall@10 on nearly every library.
+fn beyond(document: &str, body: &str) -> String {
+    let document = words(document);
+    let halves = sentences(body).into_iter().flat_map(|sentence| sentence.split([':', '：']));
+    let new = halves.map(str::trim).filter(|half| !document.contains(&words(half)));
+    new.collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a text, whatever stands between them.
+fn words(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 2);
+    words.push(' ');
+    for_each_term(text, Tokenizer::Reference, |word| {
+        words.push_str(word);
+        words.push(' ');
+    });
+    words
 }
 
 /// The author's document as one text: name, description and content, joined by newlines.
@@ -244,6 +266,21 @@ mod tests {
         assert_eq!(shown.lines().count(), 1);
         assert!(shown.starts_with("a b[2J: 年") && shown.ends_with("年…"), "{shown}");
         assert_eq!(shown.chars().filter(|c| *c == '年').count(), LONGEST);
+    }
+
+    #[test]
+    fn a_body_counts_as_far_as_it_is_new() {
+        let document =
+            "# Bazett\n\nDivide QT by the **square root** of RR,\nin seconds. 按月计税。";
+        let beyond = |body| beyond(document, body);
+        assert_eq!(beyond("Divide QT by the square root of RR, in seconds."), "");
+        assert_eq!(beyond("heart rate: Divide QT. The square root of RR."), "heart rate");
+        assert_eq!(
+            beyond("The square root of RR in milliseconds."),
+            "The square root of RR in milliseconds."
+        );
+        assert_eq!(beyond("按月计税。按年计税。"), "按年计税。");
+        assert_eq!(beyond(""), "");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::SparseConfig;
 use super::vocabulary::Terms;
 
 /// Version of the format; a file of another one is rebuilt.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 const MAGIC: [u8; 8] = *b"FPSPARSE";
 const BYTE_ORDER: u32 = 0x0102_0304;

@@ -22,7 +22,7 @@ use super::{Case, Page};
 use crate::skill::Skill;
 
 /// Raised whenever the writer would write another page of the same documents.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Settings of the local writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use super::outline::{Kind, Part};
 use super::plain::{clause, cut, sentence, words_of};
 use super::salience::is_usual;
 use super::{Draft, Language, Neighborhood, Page};
-use crate::text::{Tokenizer, for_each_term};
+use crate::text::{Tokenizer, for_each_term, terms};
 
 /// Characters for what the skill does; the rest is for when to use it, and for cues.
 const WHAT_CHARS: usize = 240;
@@ -30,7 +30,9 @@ pub(super) fn trigger(
     let parts = neighborhood.parts(member);
     let mut trigger = Text::default();
     let name = words_of(&skill.name).unwrap_or_else(|| skill.name.replace('-', " "));
-    trigger.add(&name, WHAT_CHARS / 2);
+    if !says_all(&[&skill.description, &skill.content], &name) {
+        trigger.add(&name, WHAT_CHARS / 2);
+    }
     let what = parts.iter().filter(|part| part.kind == Kind::Described && !part.says_when);
     for (at, part) in what.enumerate() {
         let left = WHAT_CHARS.saturating_sub(trigger.characters());
@@ -62,6 +64,19 @@ pub(super) fn trigger(
         trigger.add(&text, most.saturating_sub(trigger.characters()));
     }
     trigger.text
+}
+
+/// Has one of the texts every word of the name? Then the name is no news to an index, and a reader
+/// has it before the trigger.
+fn says_all(texts: &[&str], name: &str) -> bool {
+    let mut missing = terms(name, Tokenizer::Auto);
+    missing.sort();
+    missing.dedup();
+    texts.iter().any(|text| {
+        let mut missing = missing.clone();
+        for_each_term(text, Tokenizer::Auto, |term| missing.retain(|word| word != term));
+        missing.is_empty()
+    })
 }
 
 /// The author's own "use when" first, then the section on it, the most telling item first.
