@@ -39,6 +39,5 @@ fn real_descriptions() {
     }
     let recall = both as f64 / marked as f64;
     let precision = both as f64 / found as f64;
-    println!("recall {recall:.4}, precision {precision:.4}");
     assert!(recall > 0.9 && precision > 0.8, "recall {recall:.3}, precision {precision:.3}");
 }
