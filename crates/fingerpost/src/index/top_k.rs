@@ -85,7 +85,7 @@ impl TopK {
     fn find_above(&mut self, scores: &[f32], limit: f32) {
         self.candidates.clear();
         let (blocks, rest) = scores.as_chunks::<BLOCK>();
-        let mut last = [0.0; BLOCK];
+        let mut last = [f32::NEG_INFINITY; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
         for (block, _) in self.maxima.iter().enumerate().filter(|(_, largest)| **largest > limit) {
             let mut above = rows_above(limit, blocks.get(block).unwrap_or(&last));
@@ -157,6 +157,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// What TF-IDF and a far reach may bring.
+    #[test]
+    fn below_zero_only_rows_that_exist_are_candidates() {
+        let mut top = TopK::default();
+        let scores = [-1.0, 0.0, -3.0];
+        top.find_nearest(&scores, 1);
+        top.find_above(&scores, -2.0);
+        assert_eq!(top.candidates, [0, 1]);
+    }
 
     proptest! {
         /// Few distinct values, so that ties are the rule.
