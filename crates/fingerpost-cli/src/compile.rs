@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use fingerpost::atlas::{Atlas, AtlasError, Compiled};
-use fingerpost::compile::{CompileConfig, CompileReport, compile};
+use fingerpost::compile::{CompileConfig, CompileReport, compile, none_below};
 use fingerpost::diagnostic::Warned;
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
@@ -129,6 +129,8 @@ fn by_model(
     let rows = rows::rows(&work, &outcome, &identity, &compiled.pages);
     atlas.keep_pages(&rows)?;
     compiled.pages = atlas.pages()?;
+    compiled.none_below = none_below(&library, compiled);
+    atlas.keep_none_below(compiled.none_below)?;
     Ok(Some((summary, exit)))
 }
 

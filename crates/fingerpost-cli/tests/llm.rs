@@ -132,6 +132,22 @@ fn pages_are_written_kept_and_not_written_again() {
 }
 
 #[test]
+fn what_counts_as_none_is_measured_with_the_pages_of_now() {
+    let (fixture, server) = (Fixture::new(), Server::start(vec![]));
+    let none_below = || {
+        let stats = ["atlas", "stats", "--library", "library", "--json"];
+        let output = fixture.fingerpost(&stats).output().unwrap();
+        assert!(output.status.success(), "{}", err(&output));
+        let stats: Value = serde_json::from_slice(&output.stdout).unwrap();
+        stats["none_below"].as_f64().unwrap()
+    };
+    assert!(fixture.fingerpost(&["compile", "library"]).output().unwrap().status.success());
+    let of_local_pages = none_below();
+    assert!(fixture.run(&server, &[]).1.status.success());
+    assert_ne!(none_below(), of_local_pages);
+}
+
+#[test]
 fn prompts_of_a_neighborhood_share_their_beginning() {
     let (fixture, server) = (Fixture::new(), Server::start(vec![]));
     fixture.run(&server, &["--concurrency", "1"]);

@@ -92,8 +92,8 @@ pub fn compile(
     Ok((compiled, report))
 }
 
-/// How much of a request some skill must explain, as the library itself tells.
-fn none_below(library: &Library, compiled: &Compiled) -> f64 {
+/// How much of a request some skill must explain, as the library itself tells with its pages of now.
+pub fn none_below(library: &Library, compiled: &Compiled) -> f64 {
     let pages = pages_of(&compiled.pages, library);
     let config = SparseConfig { view: View::Full, ..SparseConfig::default() };
     let index = SparseIndex::build(library, &pages, &config);

@@ -40,6 +40,17 @@ impl Atlas {
         })
     }
 
+    /// Keeps what counts as no answer, for pages that were written after the library was compiled.
+    pub fn keep_none_below(&self, none_below: f64) -> Result<(), AtlasError> {
+        let path = self.path.join("atlas.sqlite");
+        let mut catalog = Catalog::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        catalog.in_transaction(|transaction| {
+            let keep = "INSERT OR REPLACE INTO settings (key, value) VALUES ('none_below', ?)";
+            transaction.execute(keep, [none_below.to_string()])?;
+            Ok(())
+        })
+    }
+
     /// Digest of the pages, if those kept are of the library whose files look like `stamp`: what
     /// must be known to find an index of them, without reading any.
     pub fn pages_digest(&self, stamp: &str) -> Result<Option<String>, AtlasError> {
