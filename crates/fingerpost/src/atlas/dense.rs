@@ -3,6 +3,7 @@
 use super::{Atlas, AtlasError, Compiled, vectors};
 use crate::diagnostic::Warned;
 use crate::embedding::{Embedder, Role, Vectors};
+use crate::index::FORMAT_VERSION;
 use crate::library::{Library, LoadOptions, Root};
 use crate::page::write::pages_of;
 use crate::skill::SkillIdx;
@@ -24,7 +25,9 @@ impl Atlas {
     ) -> Result<(Vectors, usize), AtlasError> {
         let pages =
             if view.reads_pages() { super::pages::digest(&compiled.pages) } else { String::new() };
-        let key = format!("{} {} {pages} {view}", embedder.profile().key(), compiled.library);
+        // The text of a view is a matter of the format, as in the sparse index.
+        let made = format!("{FORMAT_VERSION} {}", embedder.profile().key());
+        let key = format!("{made} {} {pages} {view}", compiled.library);
         let key = &blake3::hash(key.as_bytes()).to_hex()[..16];
         let folder = self.path.join("index");
         let file = folder.join(format!("dense-{view}-{key}.vectors"));

@@ -20,7 +20,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::SparseConfig;
 use super::vocabulary::Terms;
 
-/// Version of the format; a file of another one is rebuilt.
+/// Version of the format, raised as well when a view shows other text; a file of another one is
+/// rebuilt.
 pub const FORMAT_VERSION: u32 = 4;
 
 const MAGIC: [u8; 8] = *b"FPSPARSE";
