@@ -102,12 +102,15 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 /// How the findings of loading are told in passing.
 pub(crate) fn summarise(global: &Global, diagnostics: &[Diagnostic]) {
     let count = |severity| diagnostics.iter().filter(|found| found.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    if errors + warnings > 0 {
+    let found =
+        [(count(Severity::Error), "not loaded"), (count(Severity::Warning), "with warnings")];
+    let told = found.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        told.map(|(count, what)| format!("{} {what}", plural(*count, "skill"))).collect();
+    if !told.is_empty() {
+        let told = told.join(", ");
         let line = format!(
-            "{CAUTION}note:{CAUTION:#} {} not loaded, {} with warnings; `fingerpost doctor` with the same --library lists them",
-            plural(errors, "skill"),
-            plural(warnings, "skill"),
+            "{CAUTION}note:{CAUTION:#} {told}; `fingerpost doctor` with the same --library lists them"
         );
         say(global, &line);
     }
