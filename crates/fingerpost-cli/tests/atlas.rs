@@ -1,10 +1,13 @@
 //! Compiling as a user meets it: what is kept, what is touched, and what a kill leaves behind.
 
+mod folder;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use folder::copy;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -48,19 +51,6 @@ impl Fixture {
 
     fn compile(&self) -> Value {
         self.json(&["compile", "library"])
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }
 

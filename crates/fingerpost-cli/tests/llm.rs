@@ -3,6 +3,7 @@
 
 #[path = "../../fingerpost-models/tests/it/chat_server.rs"]
 mod chat_server;
+mod folder;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use chat_server::{Act, Server};
+use folder::copy;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -69,19 +71,6 @@ impl Fixture {
         let output = self.fingerpost(&["export", "--library", "library"]).output().unwrap();
         assert!(output.status.success(), "{}", err(&output));
         String::from_utf8(output.stdout).unwrap()
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }
 
