@@ -69,7 +69,7 @@ pub struct Library {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A root named by the user is missing or unreadable.
-    #[error("cannot read library {}: {source}", path.display())]
+    #[error("cannot read library {}", path.display())]
     Root {
         /// The root as named.
         path: PathBuf,
