@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use self::file::{Layout, Postings, SEGMENT, Storage};
 use self::lists::Lists;
 use self::top_k::TopK;
-use self::vocabulary::Request;
+use self::vocabulary::Lookup;
 use crate::library::Library;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
@@ -87,7 +87,7 @@ pub struct SparseIndex {
 #[derive(Debug, Default)]
 pub struct Scratch {
     scores: Vec<[f32; SEGMENT]>,
-    request: Request,
+    lookup: Lookup,
     top: TopK,
 }
 
@@ -186,7 +186,7 @@ impl SparseIndex {
         zeros: Zeros,
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>, IndexError> {
-        let weighted = self.weigh(query, &mut scratch.request);
+        let weighted = self.weigh(query, &mut scratch.lookup);
         let Scratch { scores, top, .. } = scratch;
         scores.resize(self.len().div_ceil(SEGMENT), [0.0; SEGMENT]);
         scores.as_flattened_mut()[..self.len()].fill(0.0);
@@ -248,7 +248,7 @@ impl SparseIndex {
 
     /// The vector of a text: its known terms in the order of their numbers, with their weights.
     pub fn vector(&self, text: &str) -> Vec<(u32, f32)> {
-        self.weigh(text, &mut Request::default())
+        self.weigh(text, &mut Lookup::default())
     }
 
     /// What a request of this vector gives to one skill.
@@ -300,12 +300,12 @@ impl SparseIndex {
     }
 
     /// The request's known terms, each once, in the order of their numbers, with their weights.
-    fn weigh(&self, query: &str, request: &mut Request) -> Vec<(u32, f32)> {
+    fn weigh(&self, query: &str, lookup: &mut Lookup) -> Vec<(u32, f32)> {
         let terms = self.layout.terms(&self.storage);
-        request.clear();
-        for_each_term(query, self.config().tokenizer, |term| request.push(term, terms));
-        request.find(terms);
-        let known = &mut request.found;
+        lookup.clear();
+        for_each_term(query, self.config().tokenizer, |term| lookup.push(term, terms));
+        lookup.find(terms);
+        let known = &mut lookup.found;
         known.sort_unstable();
         let idf = self.layout.idf(&self.storage);
         let mut weighted = self.config().model.query_weights(known, idf);

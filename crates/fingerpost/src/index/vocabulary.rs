@@ -111,13 +111,13 @@ struct Sought {
 /// The terms of a request, to be looked up together: the table is large and the terms lie anywhere
 /// in it, so each step is taken for all of them, and has asked for what the next one reads.
 #[derive(Debug, Default)]
-pub(crate) struct Request {
+pub(crate) struct Lookup {
     text: String,
     sought: Vec<Sought>,
     pub(crate) found: Vec<u32>,
 }
 
-impl Request {
+impl Lookup {
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.sought.clear();
@@ -178,5 +178,27 @@ impl<'a> Terms<'a> {
     fn term(self, number: u32) -> &'a [u8] {
         let number = number as usize;
         &self.text[self.offsets[number] as usize..self.offsets[number + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two terms may agree in the part of the hash that a slot keeps: the text decides.
+    #[test]
+    fn another_term_with_the_same_tag_is_passed_over() {
+        let hash = xxh3_64(b"b");
+        let tag = hash >> NUMBER_BITS << NUMBER_BITS;
+        let mut slots = [EMPTY; 4];
+        slots[hash as usize & 3] = tag;
+        slots[(hash as usize + 1) & 3] = tag | 1;
+        let terms = Terms { slots: &slots, offsets: &[0, 1, 2], text: b"ab" };
+        let mut lookup = Lookup::default();
+        lookup.push("b", terms);
+        lookup.push("b", terms);
+        lookup.find(terms);
+        assert_eq!(lookup.found, [1, 1]);
+        assert_eq!(terms.find("b"), Some(1));
     }
 }

@@ -190,7 +190,6 @@ fn zero_scores_come_only_when_asked_for() {
     assert!(padded.iter().all(|hit| hit.score == 0.0));
 }
 
-/// Rows are kept in two bytes, segment by segment: nothing may be lost or doubled at the seam.
 /// A library of so many skills with these descriptions.
 fn described(count: u32, description: impl Fn(u32) -> String) -> Library {
     let skills = (0..count).map(|n| Skill {
@@ -247,6 +246,7 @@ fn what_is_passed_over_was_not_among_the_best() {
     }
 }
 
+/// Rows are kept in two bytes, segment by segment: nothing may be lost or doubled at the seam.
 #[test]
 fn a_library_of_more_than_one_segment() {
     let library = described(SEAM + 40, |n| {
@@ -262,4 +262,24 @@ fn a_library_of_more_than_one_segment() {
     assert_eq!(search("s65575 s3"), [3, SEAM + 39]);
     let why = index.explain("seam s65537", SkillIdx(SEAM + 1)).unwrap();
     assert!(why.terms.iter().all(|term| term.contribution > 0.0), "{why:?}");
+}
+
+/// In a library of short descriptions "please" is rarer than what a request is about.
+#[test]
+fn words_of_asking_count_little_unless_the_reference_is_asked_for() {
+    let library = described(20, |n| match n {
+        0 => "please wait for the lift".to_owned(),
+        1..=4 => format!("merge files number{n}"),
+        _ => format!("some other tool number{n}"),
+    });
+    let first = |tokenizer| {
+        let config = SparseConfig { tokenizer, ..SparseConfig::default() };
+        let index = SparseIndex::build(&library, &Pages::default(), &config);
+        let request = "please merge";
+        let hits = index.search(request, 9, Zeros::Dropped, &mut Scratch::default()).unwrap();
+        assert_eq!(hits.len(), 5, "they still count");
+        index.id(hits[0].skill).to_owned()
+    };
+    assert_eq!(first(Tokenizer::Reference), "000000");
+    assert_eq!(first(Tokenizer::Auto), "000001");
 }
