@@ -51,7 +51,7 @@ pub enum AtlasError {
         source: IndexError,
     },
     /// A file or folder of the atlas could not be read or written.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}", path.display())]
     File {
         /// What was tried.
         action: &'static str,
@@ -61,7 +61,7 @@ pub enum AtlasError {
         source: io::Error,
     },
     /// The catalog could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use {}; move it away to compile anew, or name another --atlas", path.display())]
     Catalog {
         /// The file.
         path: PathBuf,
