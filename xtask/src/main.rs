@@ -72,7 +72,25 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// The chooser without a model beside the first hit: the tables of docs/routing.md.
+    /// Vectors searched beside faiss.
+    Dense {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+    /// What one request costs in a running process, at 33,441 skills.
+    Route {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+    /// What a library's own test of its search is worth: the first table of docs/routing.md.
+    Search {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+    /// The chooser without a model beside the first hit: the other tables of docs/routing.md.
     Choose {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
@@ -98,8 +116,13 @@ fn main() -> ExitCode {
         Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
         Chore::Bench { what: Bench::Fit { options } } => bench("fit", &options),
         Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
-        Chore::Bench { what: Bench::Choose { options } } => measure("choose", &options),
-        Chore::Bench { what: Bench::Pages { options } } => measure("pages", &options),
+        Chore::Bench { what: Bench::Dense { options } } => bench("dense", &options),
+        Chore::Bench { what: Bench::Route { options } } => {
+            measure("route", &["--release"], &options)
+        }
+        Chore::Bench { what: Bench::Search { options } } => measure("search", &[], &options),
+        Chore::Bench { what: Bench::Choose { options } } => measure("choose", &[], &options),
+        Chore::Bench { what: Bench::Pages { options } } => measure("pages", &[], &options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -208,9 +231,11 @@ fn bench(verb: &str, options: &[String]) -> anyhow::Result<()> {
     cargo(&arguments)
 }
 
-/// Quality, which is the same in any profile: the one that tests have built already.
-fn measure(verb: &str, options: &[String]) -> anyhow::Result<()> {
-    let mut arguments = vec!["run", "--locked", "--package", "fingerpost-bench", "--", verb];
+/// What needs no peer. Quality is the same in any profile: the one that tests have built will do.
+fn measure(verb: &str, profile: &[&str], options: &[String]) -> anyhow::Result<()> {
+    let mut arguments = vec!["run", "--locked", "--package", "fingerpost-bench"];
+    arguments.extend(profile);
+    arguments.extend(["--", verb]);
     arguments.extend(options.iter().map(String::as_str));
     cargo(&arguments)
 }

@@ -53,7 +53,7 @@ pub(crate) fn pages(name: &str) -> anyhow::Result<()> {
 }
 
 /// What small models can bear. The replay test uses the same.
-const SETTINGS: [&str; 4] = ["--context", "5000", "--page-tokens", "800"];
+const SETTINGS: [&str; 6] = ["--context", "5000", "--page-tokens", "800", "--attempts", "2"];
 
 /// A server, until dropped.
 struct Server {

@@ -5,6 +5,7 @@
 //! ids, and reported on the other. The tables are Markdown, as they stand in docs/routing.md.
 
 mod boundary;
+mod plot;
 mod tables;
 
 use std::fs::File;
@@ -15,12 +16,12 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 use fingerpost::eval::Query;
-use fingerpost::index::trust::Trust;
-use fingerpost::index::{Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::page::Pages;
 use fingerpost::page::write::pages_of;
 use fingerpost::route::none::{calibrate, evidence};
-use fingerpost::route::{Candidate, Evidence, RouteConfig, route, weigh};
+use fingerpost::route::{Candidate, Evidence, RouteConfig, route, wanted_score, weigh};
+use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::text::Tokenizer;
 use fingerpost::view::{Cards, View};
@@ -47,6 +48,9 @@ pub(crate) struct Choose {
     /// Also write what speaks for each candidate of each request here, as JSON Lines.
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
+    /// Also draw how often a confidence is right here, as SVG.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 const NAMES: [&str; 6] = [EXAMPLES, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
@@ -124,7 +128,7 @@ pub(crate) fn run(arguments: &Choose) -> anyhow::Result<()> {
         features.flush()?;
     }
     tables::print(&asked);
-    Ok(())
+    arguments.plot.as_ref().map_or(Ok(()), |file| plot::draw(&asked, file))
 }
 
 /// All that answers the requests of a library.
@@ -146,11 +150,14 @@ fn ask(
     let compiled = judged.compile()?;
     let ours = pages_of(&compiled.pages, &judged.library);
     let pages = judged.theirs.as_ref().unwrap_or(&ours);
-    let index = |model, tokenizer| {
-        let config = SparseConfig { model, tokenizer, view: View::Full };
-        SparseIndex::build(&judged.library, pages, &config)
+    let index = |config: &SparseConfig| SparseIndex::build(&judged.library, pages, config);
+    let terms = index(&compiled.tuning.config(View::Full));
+    let phrases = SparseConfig {
+        model: SparseModel::Cosine,
+        tokenizer: Tokenizer::Phrases,
+        view: View::Full,
+        ..SparseConfig::default()
     };
-    let terms = index(SparseModel::default(), Tokenizer::Auto);
     let none_below = calibrate(&judged.library, pages, &compiled.neighborhoods, &terms)?;
     let router = Router {
         judged: &judged,
@@ -162,7 +169,7 @@ fn ask(
             trust: Trust::SPARSE,
             reading: Reading::Careful,
         },
-        phrases: index(SparseModel::Cosine, Tokenizer::Phrases),
+        phrases: index(&phrases),
         config: RouteConfig { none_below, max: MAX, cards: Cards::Boundary },
         pool: arguments.pool,
     };
@@ -190,20 +197,21 @@ impl Router<'_> {
         let terms = &self.searcher.sparse;
         let hits = self.searcher.candidates(&query.text, self.pool, &self.phrases, scratch)?;
         let retrieved = hits.iter().map(|hit| terms.id(hit.skill).to_owned()).collect();
+        let words = wanted_score(&query.text, terms);
         let candidates: Vec<Candidate<'_>> = hits
             .iter()
             .map(|hit| {
                 let skill = &self.judged.library.skills()[hit.skill.row()];
-                Candidate {
+                Ok(Candidate {
                     skill: hit.skill,
                     id: skill.id.as_str(),
                     name: &skill.name,
                     description: &skill.description,
                     page: self.pages.get(hit.skill),
-                    score: hit.score,
-                }
+                    words: words(hit.skill)?,
+                })
             })
-            .collect();
+            .collect::<Result<_, IndexError>>()?;
         let evidences = weigh(&query.text, &candidates, &self.phrases)?;
         let ids = |order: &[Evidence]| -> Vec<String> {
             order.iter().map(|evidence| candidates[evidence.candidate].id.to_owned()).collect()

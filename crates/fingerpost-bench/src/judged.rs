@@ -54,14 +54,7 @@ impl Judged {
 
     /// What the local writer makes of the library.
     pub(crate) fn compile(&self) -> anyhow::Result<Compiled> {
-        let config = CompileConfig {
-            neighborhood: NeighborhoodConfig::default(),
-            rebuild: false,
-            writer: Writer::Local(LocalConfig::default()),
-            again: Again::Nothing,
-        };
-        let vectorizer = Vectorizer::Fit(FitConfig::default());
-        Ok(compile(&self.library, String::new(), None, &vectorizer, &config, &|_| {})?.0)
+        compile_library(&self.library)
     }
 
     /// Has the request an answer?
@@ -74,6 +67,18 @@ impl Judged {
         let grade = self.qrels.get(&query.id).and_then(|grades| grades.get(skill));
         grade.is_some_and(|&grade| grade > 0)
     }
+}
+
+/// What the local writer makes of a library, with vectors fitted to it.
+pub(crate) fn compile_library(library: &Library) -> anyhow::Result<Compiled> {
+    let config = CompileConfig {
+        neighborhood: NeighborhoodConfig::default(),
+        rebuild: false,
+        writer: Writer::Local(LocalConfig::default()),
+        again: Again::Nothing,
+    };
+    let vectorizer = Vectorizer::Fit(FitConfig::default());
+    Ok(compile(library, String::new(), None, &vectorizer, &config, &|_| {})?.0)
 }
 
 fn open(name: &str, folder: &Path) -> anyhow::Result<Judged> {

@@ -10,6 +10,7 @@ mod agreement;
 mod bm25s_peer;
 mod choose;
 mod contest;
+mod dense;
 mod embed;
 mod fit;
 mod growth;
@@ -20,6 +21,8 @@ mod ours;
 mod pages;
 mod planted;
 mod report;
+mod route;
+mod search;
 mod sparse;
 mod tantivy_peer;
 
@@ -45,6 +48,12 @@ enum Verb {
     Fit(fit::FitArgs),
     /// Buckets and linkage, against scikit-learn and faiss.
     Neighborhoods(neighborhoods::Neighborhoods),
+    /// Vectors searched, against faiss.
+    Dense(dense::DenseArgs),
+    /// What one request costs in a process that goes on running.
+    Route(route::RouteArgs),
+    /// What a library's own test of its search is worth.
+    Search(search::SearchArgs),
     /// The chooser without a model, against the first hit.
     Choose(choose::Choose),
     /// What the local writer's pages gain, by view and retriever.
@@ -77,6 +86,9 @@ fn main() -> anyhow::Result<()> {
         Verb::Embed(arguments) => embed::run(&arguments),
         Verb::Fit(arguments) => fit::run(&arguments),
         Verb::Neighborhoods(arguments) => neighborhoods::run(&arguments),
+        Verb::Dense(arguments) => dense::run(&arguments),
+        Verb::Route(arguments) => route::run(&arguments),
+        Verb::Search(arguments) => search::run(&arguments),
         Verb::Choose(arguments) => choose::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),
     }

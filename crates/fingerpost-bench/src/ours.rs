@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use fingerpost::eval::Query;
-use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, Zeros};
 use fingerpost::library::Library;
 use fingerpost::page::Pages;
 use fingerpost::text::{Tokenizer, for_each_term};
-use fingerpost::view::{View, document};
+use fingerpost::view::document;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::sparse::K;
 
 /// BM25 over the whole document, as in the paper's baseline.
 pub(crate) fn config(tokenizer: Tokenizer) -> SparseConfig {
-    SparseConfig { model: SparseModel::default(), tokenizer, view: View::Raw }
+    SparseConfig { tokenizer, ..SparseConfig::default() }
 }
 
 pub(crate) fn pool(threads: usize) -> anyhow::Result<ThreadPool> {

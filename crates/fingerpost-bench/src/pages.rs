@@ -32,7 +32,7 @@ pub(crate) struct PagesArgs {
 
 const NAMES: [&str; 8] =
     [EXAMPLES, CLOSED, "metatool", "bfcl", "ultratool-en", "ultratool-zh", "livemcpbench", "sra"];
-const VIEWS: [View; 4] = [View::Raw, View::Trigger, View::Body, View::Full];
+const VIEWS: [View; 5] = [View::Raw, View::Doc2query, View::Trigger, View::Body, View::Full];
 
 pub(crate) fn run(arguments: &PagesArgs) -> anyhow::Result<()> {
     for name in NAMES {

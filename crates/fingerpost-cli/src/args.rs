@@ -8,8 +8,9 @@ use fingerpost::eval::Measure;
 use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
 use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::search::Retriever;
+use fingerpost::search::tuning::Tuning;
 use fingerpost::text::Tokenizer;
-use fingerpost::view::View;
+use fingerpost::view::{FieldWeights, View};
 
 use crate::embedder::EmbedderArgs;
 use crate::llm::{LlmArgs, ModelArgs};
@@ -128,9 +129,9 @@ pub(crate) struct LibraryArgs {
 /// Which ranking.
 #[derive(Debug, Args)]
 pub(crate) struct RetrieverArgs {
-    /// How skills are scored.
-    #[arg(long, default_value_t = Retriever::Bm25)]
-    pub(crate) retriever: Retriever,
+    /// How skills are scored; by default as suits the library (`atlas stats` tells, and why).
+    #[arg(long)]
+    pub(crate) retriever: Option<Retriever>,
     /// The text of a skill that is searched.
     #[arg(long, default_value_t = View::Raw)]
     pub(crate) view: View,
@@ -147,29 +148,45 @@ pub(crate) struct RetrieverArgs {
 }
 
 impl RetrieverArgs {
-    /// A retriever over a view, everything else as by default.
-    pub(crate) fn of(retriever: Retriever, view: View) -> Self {
-        let Bm25 { k1, b, .. } = Bm25::default();
-        Self { retriever, view, reference: false, k1, b }
+    /// Does it depend on what suits the library?
+    pub(crate) fn is_tuned(&self) -> bool {
+        !self.reference && self.retriever.is_none_or(Retriever::is_dense)
     }
 
-    pub(crate) fn config(&self) -> anyhow::Result<SparseConfig> {
-        let (tokenizer, idf) = if self.reference {
-            (Tokenizer::Reference, Idf::Reference)
-        } else {
-            (Tokenizer::Auto, Idf::Auto)
-        };
-        let bm25 = || Bm25::new(self.k1, self.b, idf).map_err(UsageError::new);
-        let model = match self.retriever {
-            Retriever::Tfidf => SparseModel::Tfidf,
-            Retriever::Phrases => SparseModel::Cosine,
-            _ => SparseModel::Bm25(bm25()?),
-        };
-        let tokenizer = match self.retriever {
-            Retriever::Phrases => Tokenizer::Phrases,
-            _ => tokenizer,
-        };
-        Ok(SparseConfig { model, tokenizer, view: self.view })
+    /// The retriever asked for, or the one that suits the library, and its index of terms.
+    pub(crate) fn resolve(&self, tuning: &Tuning) -> anyhow::Result<(Retriever, SparseConfig)> {
+        let suiting = if self.reference { Retriever::Bm25 } else { tuning.retriever };
+        let retriever = self.retriever.unwrap_or(suiting);
+        let mut config = config_of(retriever, self.view, self.retriever.is_none(), tuning);
+        let idf = if self.reference { Idf::Reference } else { Idf::Auto };
+        if let SparseModel::Bm25(bm25) = &mut config.model {
+            *bm25 = Bm25::new(self.k1, self.b, idf).map_err(UsageError::new)?;
+        }
+        if self.reference && config.tokenizer != Tokenizer::Phrases {
+            config.tokenizer = Tokenizer::Reference;
+            config.fields = FieldWeights::default();
+        }
+        Ok((retriever, config))
+    }
+}
+
+/// The index of terms that a retriever needs. Whoever names one gets its words as they are, but for the
+/// fusion, whose weights were found with words as they suit the library.
+pub(crate) fn config_of(
+    retriever: Retriever,
+    view: View,
+    suiting: bool,
+    tuning: &Tuning,
+) -> SparseConfig {
+    let plain = SparseConfig { view, ..SparseConfig::default() };
+    match retriever {
+        Retriever::Tfidf => SparseConfig { model: SparseModel::Tfidf, ..plain },
+        Retriever::Phrases => {
+            SparseConfig { model: SparseModel::Cosine, tokenizer: Tokenizer::Phrases, ..plain }
+        }
+        Retriever::Hybrid => tuning.config(view),
+        Retriever::Bm25 if suiting => tuning.config(view),
+        Retriever::Bm25 | Retriever::Dense | Retriever::RoundRobin => plain,
     }
 }
 
@@ -187,7 +204,7 @@ pub(crate) struct Search {
     /// Show which terms gave which share of each score.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Also list skills that share no term with the request, with score 0.
+    /// By words alone, and also skills that share none with the request, with score 0.
     #[arg(long)]
     pub(crate) zero_scores: bool,
 }

@@ -10,6 +10,9 @@ use fingerpost::eval::{Qrels, read_qrels};
 use fingerpost::index::FORMAT_VERSION;
 use fingerpost::map::draw;
 use fingerpost::neighborhood::{Buckets, document_imposed_error, duplicates, structure, sweep};
+use fingerpost::search::tuning::{Trial, Trust, Tuning};
+use fingerpost::text::Tokenizer;
+use fingerpost::view::FieldWeights;
 use serde::Serialize;
 use serde_json::json;
 
@@ -53,7 +56,7 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
             "structure": structure,
             "duplicates": same,
             "placed": compiled.placed,
-            "trust": compiled.trust,
+            "tuning": compiled.tuning,
             "none_below": compiled.none_below,
         });
         output::print_json(&answer)?;
@@ -81,18 +84,7 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     )?;
     writeln!(out, "look-alikes: {}", compiled.calibration)?;
     writeln!(out, "vectors: {}", compiled.profile)?;
-    let trust = &compiled.trust;
-    if trust.tested > 0 {
-        writeln!(
-            out,
-            "hybrid: terms count {:.2}, vectors {:.2} {FAINT}(known items found: {:.3}, {:.3}; {} tested){FAINT:#}",
-            trust.sparse,
-            trust.dense,
-            trust.sparse_found,
-            trust.dense_found,
-            plural(trust.tested, "skill"),
-        )?;
-    }
+    print_tuning(&compiled.tuning, &mut out)?;
     writeln!(out, "none: below evidence {:.2}", compiled.none_below)?;
     writeln!(
         out,
@@ -224,4 +216,35 @@ fn run_sweep(args: &SweepArgs, global: &Global) -> anyhow::Result<Exit> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{table}")?;
     Ok(Exit::Done)
+}
+
+/// How the library is searched, and what its own test said to each way.
+fn print_tuning(tuning: &Tuning, out: &mut impl Write) -> std::io::Result<()> {
+    let words = match tuning.tokenizer {
+        Tokenizer::Stems => "words without their endings",
+        _ => "words as they are",
+    };
+    let FieldWeights { name, description } = tuning.fields;
+    let Trust { sparse, dense, tested, .. } = tuning.trust;
+    write!(
+        out,
+        "search: {}, {words}, name × {name}, description × {description}",
+        tuning.retriever
+    )?;
+    if tuning.retriever.is_dense() {
+        write!(out, ", words count {sparse:.2} and vectors {dense:.2}")?;
+    }
+    writeln!(out)?;
+    if tested > 0 {
+        writeln!(
+            out,
+            "  {FAINT}mean reciprocal rank of {} that are asked for by their first sentence:{FAINT:#}",
+            plural(tested, "skill")
+        )?;
+    }
+    for Trial { change, found, before, taken } in &tuning.trials {
+        let verdict = if *taken { "taken" } else { "left" };
+        writeln!(out, "  {FAINT}{change:<28} {before:.3} → {found:.3}  {verdict}{FAINT:#}")?;
+    }
+    Ok(())
 }

@@ -120,11 +120,12 @@ fn depth(eval: &Eval) -> usize {
 
 fn tag(eval: &Eval) -> String {
     let retriever = &eval.retriever;
+    let by = retriever.retriever.map_or("suiting".to_owned(), |by| by.to_string());
     let mode = if retriever.reference { "-reference" } else { "" };
     match eval.chooser {
-        None => format!("{}-{}{mode}", retriever.retriever, retriever.view),
-        Some(Chooser::Local) => format!("{}-full-local", retriever.retriever),
-        Some(Chooser::Llm) => format!("{}-full-llm-{}", retriever.retriever, eval.choosing.cards),
+        None => format!("{by}-{}{mode}", retriever.view),
+        Some(Chooser::Local) => format!("{by}-full-local"),
+        Some(Chooser::Llm) => format!("{by}-full-llm-{}", eval.choosing.cards),
     }
 }
 

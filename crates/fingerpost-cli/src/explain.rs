@@ -12,11 +12,11 @@ use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
 use serde::Serialize;
 
-use crate::args::{Global, LibraryArgs, RetrieverArgs};
+use crate::args::{Global, LibraryArgs};
+use crate::neighbors;
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
-use crate::route::{ChoosingArgs, Router};
+use crate::route::{ChoosingArgs, Router, candidates_by};
 use crate::table::table;
-use crate::{neighbors, source};
 
 /// Why this skill, and why not that one?
 #[derive(Debug, Args)]
@@ -25,9 +25,9 @@ pub(crate) struct ExplainArgs {
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
-    /// How candidates are found.
-    #[arg(long, default_value_t = Retriever::Bm25)]
-    retriever: Retriever,
+    /// How candidates are found; by default by BM25 over words as they suit the library.
+    #[arg(long)]
+    retriever: Option<Retriever>,
     /// Candidates shown to the chooser.
     #[arg(long, value_name = "N", default_value_t = ChoosingArgs::default().pool)]
     pool: usize,
@@ -51,8 +51,8 @@ struct Answer<'a> {
 pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
     let router = Router::open(&args.library, args.retriever, &choosing, global)?;
-    let raw = RetrieverArgs::of(args.retriever, View::Raw);
-    let raw = source::searcher(&args.library, global, &raw)?;
+    let compiled = &router.compiled;
+    let raw = candidates_by(args.retriever, View::Raw, compiled, &args.library, global)?;
     let scratch = &mut Scratch::default();
     let asked = args.skill.as_deref().map(|name| neighbors::find(&router.compiled, name));
     let asked = asked.transpose()?;
@@ -66,15 +66,14 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
         page: rank(&by_page, candidate.skill),
     };
     let outside = asked.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
-    let score = |skill| by_page.iter().find(|hit| hit.skill == skill).map_or(0.0, |hit| hit.score);
-    let others: Vec<Hit> =
-        outside.iter().map(|&skill| Hit { skill, score: score(skill) }).collect();
-    let (pool, others) = (router.candidates(&hits), router.candidates(&others));
+    let others: Vec<Hit> = outside.iter().map(|&skill| Hit { skill, score: 0.0 }).collect();
+    let pool = router.candidates(&args.request, &hits)?;
+    let others = router.candidates(&args.request, &others)?;
     let candidates = explain(&args.request, &pool, &others, &router.phrases, ranks)?;
     if global.json {
         output::print_json(&Answer {
             request: &args.request,
-            retriever: args.retriever,
+            retriever: raw.retriever,
             decision: route.decision,
             skill: route.skill.as_deref(),
             confidence: route.confidence,
@@ -131,16 +130,16 @@ const LEAST: usize = 26;
 /// One line a candidate: places, and what was added up where there is room for it.
 fn places(candidates: &[Explained], width: usize) -> String {
     let places = ["raw", "page", "total"];
-    let addends = ["raw", "page", "retrieved", "whole", "sentence", "head", "trigger", "total"];
+    let addends = ["raw", "page", "words", "whole", "sentence", "name", "trigger", "total"];
     let figure = |value: f64| format!("{value:.2}");
     let short = |candidate: &Explained| {
         let Explained { ranks, total, .. } = candidate;
         vec![shown(ranks.raw), moved(ranks), figure(*total)]
     };
     let long = |candidate: &Explained| {
-        let Addends { retrieved, whole, sentence, head, trigger } = candidate.evidence;
+        let Addends { words, whole, sentence, name, trigger } = candidate.evidence;
         let mut row = short(candidate);
-        row.splice(2..2, [retrieved, whole, sentence, head, trigger].map(figure));
+        row.splice(2..2, [words, whole, sentence, name, trigger].map(figure));
         row
     };
     let wide: Vec<Vec<String>> = candidates.iter().map(long).collect();
@@ -238,13 +237,7 @@ mod tests {
             in_pool: place < 9,
             ranks: Ranks { raw, page },
             named: false,
-            evidence: Addends {
-                retrieved: 1.0,
-                whole: 0.5,
-                sentence: 0.25,
-                head: 0.125,
-                trigger: 0.0,
-            },
+            evidence: Addends { words: 1.0, whole: 0.5, sentence: 0.25, name: 0.125, trigger: 0.0 },
             total: 1.875,
             shared: vec![Shared { term: "cube root".into(), weight: 0.21 }],
             boundary: None,
@@ -263,12 +256,12 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_what_was_added_up() {
         expect![[r#"
-             skill                         raw     page   retrieved   whole   sentence   head   trigger   total 
+             skill                             raw     page   words   whole   sentence   name   trigger   total 
             ────────────────────────────────────────────────────────────────────────────────────────────────────
-              1  qtc-fridericia              3    1 ▲2         1.00    0.50       0.25   0.12      0.00    1.88 
-              2  qtc-�[31mbazett             1    2 ▼1         1.00    0.50       0.25   0.12      0.00    1.88 
-              3  年终奖单独计税还是并入…     –   12 ▲          1.00    0.50       0.25   0.12      0.00    1.88 
-             (11) loans/loan-payment        40    – ▼          1.00    0.50       0.25   0.12      0.00    1.88 
+              1  qtc-fridericia                  3    1 ▲2     1.00    0.50       0.25   0.12      0.00    1.88 
+              2  qtc-�[31mbazett                 1    2 ▼1     1.00    0.50       0.25   0.12      0.00    1.88 
+              3  年终奖单独计税还是并入综合…     –   12 ▲      1.00    0.50       0.25   0.12      0.00    1.88 
+             (11) loans/loan-payment            40    – ▼      1.00    0.50       0.25   0.12      0.00    1.88 
             ────────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
     }
 

@@ -8,10 +8,10 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
 use fingerpost::atlas::Compiled;
-use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{Hit, IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
 use fingerpost::page::Page;
 use fingerpost::route::none::evidence;
-use fingerpost::route::{Candidate, Decision, Route, RouteConfig, route};
+use fingerpost::route::{Candidate, Decision, Route, RouteConfig, route, wanted_score};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillId;
 use fingerpost::text::Tokenizer;
@@ -19,7 +19,7 @@ use fingerpost::view::{Cards, View};
 use serde::Serialize;
 
 use self::llm::Asked;
-use crate::args::{Global, LibraryArgs, RetrieverArgs};
+use crate::args::{Global, LibraryArgs, config_of};
 use crate::llm::ModelArgs;
 use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain};
 use crate::{neighbors, source};
@@ -31,9 +31,9 @@ pub(crate) struct RouteArgs {
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
-    /// How candidates are found.
-    #[arg(long, default_value_t = Retriever::Bm25)]
-    retriever: Retriever,
+    /// How candidates are found; by default by BM25 over words as they suit the library.
+    #[arg(long)]
+    retriever: Option<Retriever>,
     /// Who picks among them.
     #[arg(long, value_name = "CHOOSER", default_value = "local")]
     chooser: Chooser,
@@ -91,11 +91,26 @@ impl Default for ChoosingArgs {
     }
 }
 
+/// What finds the candidates of a choice.
+pub(crate) fn candidates_by(
+    retriever: Option<Retriever>,
+    view: View,
+    compiled: &Compiled,
+    library: &LibraryArgs,
+    global: &Global,
+) -> anyhow::Result<Searcher> {
+    let by = retriever.unwrap_or(Retriever::Bm25);
+    let config = config_of(by, view, retriever.is_none(), &compiled.tuning);
+    source::searcher_of(library, global, by, &config)
+}
+
 /// Everything that routes the requests of a library.
 pub(crate) struct Router {
     pub(crate) compiled: Compiled,
     pub(crate) searcher: Searcher,
     pub(crate) phrases: SparseIndex,
+    /// BM25 over words as they suit the library, where the candidates are found by something else.
+    suiting: Option<SparseIndex>,
     config: RouteConfig,
     pool: usize,
 }
@@ -103,22 +118,27 @@ pub(crate) struct Router {
 impl Router {
     pub(crate) fn open(
         library: &LibraryArgs,
-        retriever: Retriever,
+        retriever: Option<Retriever>,
         choosing: &ChoosingArgs,
         global: &Global,
     ) -> anyhow::Result<Self> {
         let compiled = neighbors::open(library, global)?;
-        let retriever = RetrieverArgs::of(retriever, View::Full);
-        let searcher = source::searcher(library, global, &retriever)?;
+        let searcher = candidates_by(retriever, View::Full, &compiled, library, global)?;
         let config = SparseConfig {
             model: SparseModel::Cosine,
             tokenizer: Tokenizer::Phrases,
             view: View::Full,
+            ..SparseConfig::default()
         };
         let phrases = source::index(library, global, &config)?.index;
+        let config = compiled.tuning.config(View::Full);
+        let suiting = match *searcher.sparse.config() == config {
+            true => None,
+            false => Some(source::index(library, global, &config)?.index),
+        };
         let none_below = if choosing.always { 0.0 } else { compiled.none_below };
         let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
-        Ok(Self { compiled, searcher, phrases, config, pool: choosing.pool.max(1) })
+        Ok(Self { compiled, searcher, phrases, suiting, config, pool: choosing.pool.max(1) })
     }
 
     /// The local chooser's answer, with the hits it was chosen from.
@@ -128,8 +148,8 @@ impl Router {
         scratch: &mut Scratch,
     ) -> anyhow::Result<(Route, Vec<Hit>)> {
         let hits = self.searcher.candidates(request, self.pool, &self.phrases, scratch)?;
-        let candidates = self.candidates(&hits);
-        let terms = &self.searcher.sparse;
+        let candidates = self.candidates(request, &hits)?;
+        let terms = self.terms();
         let best = terms.search(request, 1, Zeros::Dropped, scratch)?;
         let fit = evidence(request, best.first().map_or(0.0, |hit| hit.score), terms);
         Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
@@ -141,19 +161,29 @@ impl Router {
     }
 
     /// Hits with all that a chooser may read of them.
-    pub(crate) fn candidates(&self, hits: &[Hit]) -> Vec<Candidate<'_>> {
+    pub(crate) fn candidates(
+        &self,
+        request: &str,
+        hits: &[Hit],
+    ) -> Result<Vec<Candidate<'_>>, IndexError> {
+        let words = wanted_score(request, self.terms());
         let candidate = |hit: &Hit| {
             let skill = self.compiled.skill(hit.skill);
-            Candidate {
+            Ok(Candidate {
                 skill: hit.skill,
                 id: &skill.id,
                 name: &skill.name,
                 description: &skill.description,
                 page: self.page(&skill.id),
-                score: hit.score,
-            }
+                words: words(hit.skill)?,
+            })
         };
         hits.iter().map(candidate).collect()
+    }
+
+    /// BM25 over words as they suit the library.
+    fn terms(&self) -> &SparseIndex {
+        self.suiting.as_ref().unwrap_or(&self.searcher.sparse)
     }
 
     /// The page of a skill, by id: rows are in the order of ids.

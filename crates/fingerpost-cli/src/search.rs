@@ -29,7 +29,7 @@ pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
     let searcher = source::searcher(&search.library, global, &search.retriever)?;
     let index = &searcher.sparse;
     let scratch = &mut Scratch::default();
-    let hits = if search.zero_scores && !searcher.retriever.is_dense() {
+    let hits = if search.zero_scores {
         index.search(&search.query, search.k, Zeros::Kept, scratch)?
     } else {
         searcher.search(&search.query, search.k, scratch)?

@@ -7,9 +7,9 @@ use anyhow::Context;
 use fingerpost::atlas::{Atlas, Opened, Provenance};
 use fingerpost::diagnostic::Warned;
 use fingerpost::index::SparseConfig;
-use fingerpost::index::trust::Trust;
 use fingerpost::library::{LoadOptions, Root, Surroundings, discover, read_unpacked};
-use fingerpost::search::{Dense, Reading, Searcher};
+use fingerpost::search::tuning::{Trust, Tuning};
+use fingerpost::search::{Dense, Reading, Retriever, Searcher};
 
 use crate::args::{Global, LibraryArgs, RetrieverArgs};
 use crate::compile::{self, Settings};
@@ -86,23 +86,46 @@ pub(crate) fn searcher(
     global: &Global,
     retriever: &RetrieverArgs,
 ) -> anyhow::Result<Searcher> {
-    let Opened { index: sparse, .. } = index(args, global, &retriever.config()?)?;
-    let (dense, trust) = if retriever.retriever.is_dense() {
+    let tuning = if retriever.is_tuned() { tuning(args, global)? } else { Tuning::default() };
+    let (by, config) = retriever.resolve(&tuning)?;
+    let reading = if retriever.reference { Reading::ToTheLetter } else { Reading::Careful };
+    Ok(Searcher { reading, ..searcher_of(args, global, by, &config)? })
+}
+
+/// A searcher of this kind, over this index of terms.
+pub(crate) fn searcher_of(
+    args: &LibraryArgs,
+    global: &Global,
+    retriever: Retriever,
+    config: &SparseConfig,
+) -> anyhow::Result<Searcher> {
+    let Opened { index: sparse, .. } = index(args, global, config)?;
+    let (dense, trust) = if retriever.is_dense() {
         let compiled = neighbors::open(args, global)?;
         let atlas = atlas(args, global);
         let embedder = embedder::of(&compiled, &atlas, global)?;
-        let (vectors, embedded) =
-            atlas.dense(&roots(args)?, options(args), &compiled, &*embedder, retriever.view)?;
+        let (index, embedded) =
+            atlas.dense(&roots(args)?, options(args), &compiled, &*embedder, config.view)?;
         if embedded > 0 {
             let texts = plural(embedded, "text");
-            output::say(global, &format!("Embedded {texts} (view {})", retriever.view));
+            output::say(global, &format!("Embedded {texts} (view {})", config.view));
         }
-        (Some(Dense { vectors, embedder }), compiled.trust)
+        (Some(Dense { index, embedder }), compiled.tuning.trust)
     } else {
         (None, Trust::SPARSE)
     };
-    let reading = if retriever.reference { Reading::ToTheLetter } else { Reading::Careful };
-    Ok(Searcher { retriever: retriever.retriever, sparse, dense, trust, reading })
+    Ok(Searcher { retriever, sparse, dense, trust, reading: Reading::Careful })
+}
+
+/// What suits the library, which is compiled if that is not known yet.
+fn tuning(args: &LibraryArgs, global: &Global) -> anyhow::Result<Tuning> {
+    let (roots, options) = (roots(args)?, options(args));
+    let atlas = atlas(args, global);
+    let stamp = atlas.stamp(&roots, options);
+    match stamp.map(|stamp| atlas.tuning(&stamp)).transpose()?.flatten() {
+        Some(tuning) => Ok(tuning),
+        None => Ok(compile::ensure(&atlas, &roots, options, &Settings::Kept, global)?.0.tuning),
+    }
 }
 
 /// A file of one of these names in the folder of the only library named, packed or not.

@@ -215,7 +215,7 @@ fn a_measurement_stops_at_its_limit_and_goes_on() {
     assert_eq!(answer["llm"]["calls"].as_u64(), Some(queries - 10));
     assert_eq!(stopped["left"].as_u64(), Some(queries - 10));
     let run = fs::read_to_string(fixture.path("llm.run")).unwrap();
-    assert!(run.contains("bm25-full-llm-boundary"), "{run}");
+    assert!(run.contains("suiting-full-llm-boundary"), "{run}");
     let success = answer["micro"]["Success@1"].as_f64().unwrap();
     assert!(success > 0.3, "the server's choices are better than chance: {success}");
 

@@ -144,8 +144,8 @@ fn the_arms_of_the_local_chooser_differ_in_reasons_alone() {
 fn explain_takes_every_candidate_apart() {
     let fixture = Fixture::new();
     let request = "correct this QT for heart rate: square root of RR";
-    let answer = fixture.json(&["explain", request]);
-    let route = fixture.json(&["route", request]);
+    let answer = fixture.json(&["explain", request, "--retriever", "bm25"]);
+    let route = fixture.json(&["route", request, "--retriever", "bm25"]);
     assert_eq!((&answer["skill"], &answer["reason"]), (&route["skill"], &route["reason"]));
     let candidates = answer["candidates"].as_array().unwrap();
     assert_eq!(candidates.len(), route["hits"].as_array().unwrap().len());
@@ -155,7 +155,7 @@ fn explain_takes_every_candidate_apart() {
             (candidate["place"].as_u64(), &candidate["in_pool"]),
             (Some(place), &true.into())
         );
-        let kinds = ["retrieved", "whole", "sentence", "head", "trigger"];
+        let kinds = ["words", "whole", "sentence", "name", "trigger"];
         let sum: f64 = kinds.iter().map(|kind| candidate["evidence"][kind].as_f64().unwrap()).sum();
         assert!((sum - candidate["total"].as_f64().unwrap()).abs() < 1e-9, "{candidate}");
     }
@@ -167,7 +167,8 @@ fn explain_takes_every_candidate_apart() {
 
     // Ranks are those of a search over the documents, and over documents and pages.
     for (view, rank) in [("raw", "raw_rank"), ("full", "page_rank")] {
-        let found = fixture.json(&["search", request, "-k", "146", "--view", view]);
+        let search = ["search", request, "-k", "146", "--view", view, "--retriever", "bm25"];
+        let found = fixture.json(&search);
         let found = found["hits"].as_array().unwrap();
         for candidate in candidates {
             let hit = found.iter().find(|hit| hit["skill"] == candidate["skill"]);

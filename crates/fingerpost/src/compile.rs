@@ -14,12 +14,12 @@ use serde::Serialize;
 
 use crate::atlas::{Compiled, SkillRow};
 use crate::embedding::{EmbedError, Embedder, Fit, FitConfig, Profile, Role, Vectors};
-use crate::index::trust::{Trust, trust};
-use crate::index::{SparseConfig, SparseIndex};
+use crate::index::SparseIndex;
 use crate::library::Library;
 use crate::neighborhood::{NeighborhoodConfig, Report, partition, update};
 use crate::page::write::{Again, WriteConfig, Writer, pages_of, write_pages};
 use crate::route::none;
+use crate::search::tuning::{Tuning, tune};
 use crate::skill::SkillIdx;
 use crate::view::{View, clustering_text};
 
@@ -95,7 +95,7 @@ pub fn compile(
 /// How much of a request some skill must explain, as the library itself tells with its pages of now.
 pub fn none_below(library: &Library, compiled: &Compiled) -> f64 {
     let pages = pages_of(&compiled.pages, library);
-    let config = SparseConfig { view: View::Full, ..SparseConfig::default() };
+    let config = compiled.tuning.config(View::Full);
     let index = SparseIndex::build(library, &pages, &config);
     none::calibrate(library, &pages, &compiled.neighborhoods, &index)
         .expect("an index just built is sound")
@@ -123,7 +123,7 @@ fn group(
         .map_or((skills.len(), 0, 0), |change| (change.added, change.changed, change.removed));
     let library_digest = library.digest().to_hex().to_string();
     let Some((before, change)) = carried else {
-        let Embedded { profile, vectors, model, trust } = vectorizer.embed_all(library)?;
+        let Embedded { profile, vectors, model, tuning } = vectorizer.embed_all(library)?;
         let max_distance = config.neighborhood.max_distance.for_profile(&profile);
         let (neighborhoods, report) =
             partition(&vectors, &NeighborhoodConfig { max_distance, ..config.neighborhood });
@@ -145,7 +145,7 @@ fn group(
             embedder: String::new(),
             vectors,
             model,
-            trust,
+            tuning,
             none_below: 0.0,
             library: library_digest,
             stamp,
@@ -217,7 +217,7 @@ struct Embedded {
     profile: Profile,
     vectors: Vectors,
     model: Option<Vec<u8>>,
-    trust: Trust,
+    tuning: Tuning,
 }
 
 impl Vectorizer<'_> {
@@ -234,16 +234,16 @@ impl Vectorizer<'_> {
         match self {
             Vectorizer::Fit(config) => {
                 let (fit, vectors) = Fit::train(&texts, config);
-                let trust = trust(library, &fit)?;
+                let tuning = tune(library, |texts| Fit::train(texts, config).0)?;
                 let (profile, model) = (fit.profile().clone(), Some(fit.to_bytes()));
-                Ok(Embedded { profile, vectors, model, trust })
+                Ok(Embedded { profile, vectors, model, tuning })
             }
             Vectorizer::Model(embedder) => {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let vectors = embedder.embed(&texts, Role::Document)?;
-                let trust = trust(library, *embedder)?;
+                let tuning = tune(library, |_| *embedder)?;
                 let profile = embedder.profile().clone();
-                Ok(Embedded { profile, vectors, model: None, trust })
+                Ok(Embedded { profile, vectors, model: None, tuning })
             }
         }
     }

@@ -23,6 +23,16 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError>;
 }
 
+impl<E: Embedder + ?Sized> Embedder for &E {
+    fn profile(&self) -> &Profile {
+        (**self).profile()
+    }
+
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
+        (**self).embed(texts, role)
+    }
+}
+
 impl<E: Embedder + ?Sized> Embedder for Box<E> {
     fn profile(&self) -> &Profile {
         (**self).profile()

@@ -6,6 +6,7 @@
 //! are the same bytes (`index/file.rs`), so opening one costs no rebuild.
 
 mod build;
+pub mod coarse;
 mod dense;
 mod file;
 pub mod fusion;
@@ -13,12 +14,11 @@ mod lists;
 mod model;
 mod prefetch;
 mod top_k;
-pub mod trust;
 pub(crate) mod vocabulary;
 
 use std::fmt;
 
-pub use dense::nearest;
+pub use dense::{DenseIndex, nearest};
 pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ use crate::library::Library;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
 use crate::text::{IDLE, Tokenizer, for_each_term};
-use crate::view::View;
+use crate::view::{FieldWeights, View};
 
 /// Everything that decides what an index of a given library holds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -42,11 +42,20 @@ pub struct SparseConfig {
     pub tokenizer: Tokenizer,
     /// Which text of each skill is indexed.
     pub view: View,
+    /// How often each field counts.
+    #[serde(default)]
+    pub fields: FieldWeights,
 }
 
 impl fmt::Display for SparseConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, view {}, tokenizer {}", self.model, self.view, self.tokenizer)
+        write!(f, "{}, view {}, tokenizer {}", self.model, self.view, self.tokenizer)?;
+        match self.fields {
+            FieldWeights { name: 1, description: 1 } => Ok(()),
+            FieldWeights { name, description } => {
+                write!(f, ", name × {name}, description × {description}")
+            }
+        }
     }
 }
 
@@ -109,7 +118,7 @@ impl SparseIndex {
 
     fn of(storage: Storage, layout: Layout) -> Self {
         let mut idle = Vec::new();
-        if layout.meta.config.tokenizer == Tokenizer::Auto {
+        if layout.meta.config.tokenizer.knows_idle_words() {
             idle.extend(IDLE.iter().filter_map(|word| layout.terms(&storage).find(word)));
             idle.sort_unstable();
         }

@@ -14,6 +14,7 @@ use serde::Serialize;
 pub use self::local::{Addends, Evidence, weigh};
 use crate::index::{IndexError, SparseIndex};
 use crate::page::{Case, Page};
+use crate::request::wanted;
 use crate::skill::SkillIdx;
 use crate::text::words_of_phrases;
 use crate::view::Cards;
@@ -31,8 +32,8 @@ pub struct Candidate<'a> {
     pub description: &'a str,
     /// Its page, unless it fell back to its document.
     pub page: Option<&'a Page>,
-    /// What the search gave it.
-    pub score: f32,
+    /// What its words give it, by BM25, for what the request wants ([`wanted_score`]).
+    pub words: f32,
 }
 
 impl Candidate<'_> {
@@ -40,6 +41,16 @@ impl Candidate<'_> {
     fn is_named_by(&self, names: &[&str]) -> bool {
         names.iter().any(|name| *name == self.name || *name == self.id)
     }
+}
+
+/// What a skill's words give it for the part of a request that is wanted: what somebody refuses is no
+/// evidence for it. `index` is BM25's of the full view.
+pub fn wanted_score(
+    request: &str,
+    index: &SparseIndex,
+) -> impl Fn(SkillIdx) -> Result<f32, IndexError> {
+    let wanted = index.vector(&wanted(request));
+    move |skill| index.score(&wanted, skill)
 }
 
 /// How to choose.

@@ -4,15 +4,17 @@
 //! request names comes first whatever its score. What a request says it does not want is the
 //! chooser's matter: such words still bring the right neighborhood.
 
+pub mod tuning;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::embedding::{EmbedError, Embedder, Role, Vectors};
+use self::tuning::Trust;
+use crate::embedding::{EmbedError, Embedder, Role};
 use crate::index::fusion::{reciprocal_ranks, round_robin};
-use crate::index::trust::Trust;
-use crate::index::{Hit, IndexError, Scratch, SparseIndex, Zeros, nearest};
+use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
 use crate::request::{named, wanted};
 
 /// How skills are scored.
@@ -104,7 +106,7 @@ pub struct Searcher {
 /// The vectors of a view, and what embeds requests like them.
 pub struct Dense {
     /// One row a skill.
-    pub vectors: Vectors,
+    pub index: DenseIndex,
     /// The embedder that made them.
     pub embedder: Box<dyn Embedder>,
 }
@@ -183,7 +185,7 @@ impl Searcher {
             return by_terms(k);
         };
         let request = dense.embedder.embed(&[text], Role::Query)?;
-        let by_vectors = |k: usize| nearest(&dense.vectors, request.row(0), k);
+        let by_vectors = |k: usize| dense.index.search(request.row(0), k);
         let depth = k.max(FUSED_DEPTH);
         Ok(match self.retriever {
             Retriever::Dense => by_vectors(k),

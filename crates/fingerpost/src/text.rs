@@ -18,7 +18,7 @@ use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 pub use phrase::words_of_phrases;
 pub(crate) use phrase::{IDLE, is_idle};
-pub(crate) use sentence::sentences;
+pub(crate) use sentence::{first_sentence, sentences};
 use serde::{Deserialize, Serialize};
 
 /// The rule by which text becomes terms.
@@ -28,6 +28,8 @@ pub enum Tokenizer {
     /// Words where words are spaced, characters and their pairs where they are not.
     #[default]
     Auto,
+    /// As `Auto`, but words without the endings that number, tense and manner give them.
+    Stems,
     /// The reference toolkit's rule, for parity.
     Reference,
     /// Stems, and pairs of neighboring ones: what tells neighbors apart.
@@ -38,6 +40,7 @@ impl fmt::Display for Tokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Tokenizer::Auto => "auto",
+            Tokenizer::Stems => "stems",
             Tokenizer::Reference => "reference",
             Tokenizer::Phrases => "phrases",
         })
@@ -50,9 +53,10 @@ impl FromStr for Tokenizer {
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
             "auto" => Ok(Tokenizer::Auto),
+            "stems" => Ok(Tokenizer::Stems),
             "reference" => Ok(Tokenizer::Reference),
             "phrases" => Ok(Tokenizer::Phrases),
-            _ => Err(format!("'{name}' is no tokenizer: use auto, reference or phrases")),
+            _ => Err(format!("'{name}' is no tokenizer: use auto, stems, reference or phrases")),
         }
     }
 }
@@ -62,14 +66,22 @@ impl Tokenizer {
     pub(crate) fn worth(self, term: &str) -> f64 {
         if self == Tokenizer::Phrases { phrase::worth(term) } else { 1.0 }
     }
+
+    /// Do words of asking hardly count in a request?
+    pub(crate) fn knows_idle_words(self) -> bool {
+        matches!(self, Tokenizer::Auto | Tokenizer::Stems)
+    }
 }
 
 /// Calls `each` with every term of `text`, in order.
 pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str)) {
-    if tokenizer == Tokenizer::Phrases {
-        // Its own words come through here again, so the closure's type must not grow with them.
-        let each: &mut dyn FnMut(&str) = &mut each;
-        return phrase::for_each_phrase(text, each);
+    // Their own words come through here again, so the closure's type must not grow with them.
+    match tokenizer {
+        Tokenizer::Phrases => {
+            return phrase::for_each_phrase(text, &mut each as &mut dyn FnMut(&str));
+        }
+        Tokenizer::Stems => return phrase::for_each_stem(text, &mut each as &mut dyn FnMut(&str)),
+        Tokenizer::Auto | Tokenizer::Reference => {}
     }
     let text = lower_case(text);
     let classes = Classes::new(tokenizer);

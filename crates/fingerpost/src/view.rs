@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exclusion::without_exclusions;
 use crate::library::Library;
+use crate::page::local::requests;
 use crate::page::{Page, Pages};
 use crate::skill::{Skill, SkillId, SkillIdx};
 use crate::text::{Tokenizer, for_each_term, sentences, tidy};
@@ -31,16 +32,18 @@ pub enum View {
     Full,
     /// Ablation only: the full view and the boundary, which pulls the neighbors' requests here.
     FullBoundary,
+    /// Baseline: the document and requests that it leads to expect by itself, without neighbors.
+    Doc2query,
 }
 
 impl View {
     /// Every view, in the order they are listed.
-    pub const ALL: [View; 5] =
-        [View::Raw, View::Trigger, View::Body, View::Full, View::FullBoundary];
+    pub const ALL: [View; 6] =
+        [View::Raw, View::Trigger, View::Body, View::Full, View::FullBoundary, View::Doc2query];
 
     /// Does the text under this view depend on pages?
     pub fn reads_pages(self) -> bool {
-        self != View::Raw
+        !matches!(self, View::Raw | View::Doc2query)
     }
 }
 
@@ -52,6 +55,7 @@ impl fmt::Display for View {
             View::Body => "body",
             View::Full => "full",
             View::FullBoundary => "full-boundary",
+            View::Doc2query => "doc2query",
         })
     }
 }
@@ -96,11 +100,15 @@ impl IndexText {
 /// The text of a skill under `view`.
 pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View) -> IndexText {
     let head = document(&library.skills()[skill.row()]);
+    if view == View::Doc2query {
+        let tail = requests(&library.skills()[skill.row()]).join("\n");
+        return IndexText { head, tail };
+    }
     let tail = pages.get(skill).map_or(String::new(), |page| {
         let trigger = &page.trigger;
         let body = || beyond(&head, &page.body);
         match view {
-            View::Raw => String::new(),
+            View::Raw | View::Doc2query => String::new(),
             View::Trigger => trigger.clone(),
             View::Body => body(),
             View::Full => format!("{}\n{trigger}", body()),
@@ -111,6 +119,40 @@ pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View)
         }
     });
     IndexText { head, tail }
+}
+
+/// How often each field of a document counts; what stands there twice counts twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldWeights {
+    /// The name.
+    pub name: u8,
+    /// The description.
+    pub description: u8,
+}
+
+impl Default for FieldWeights {
+    fn default() -> Self {
+        Self { name: 1, description: 1 }
+    }
+}
+
+/// The text of a skill under `view`, with the fields as often as they count.
+pub fn weighted_text(
+    library: &Library,
+    pages: &Pages,
+    skill: SkillIdx,
+    view: View,
+    fields: FieldWeights,
+) -> String {
+    let mut text = index_text(library, pages, skill, view).joined();
+    let Skill { name, description, .. } = &library.skills()[skill.row()];
+    for (field, times) in [(name, fields.name), (description, fields.description)] {
+        for _ in 1..times {
+            text.push('\n');
+            text.push_str(field);
+        }
+    }
+    text
 }
 
 /// What a body says that the document does not say in the same words, by sentences and their halves
@@ -235,6 +277,7 @@ pub fn clustering_text(skill: &Skill) -> String {
 mod tests {
     use super::*;
     use crate::page::Case;
+    use crate::page::name::tests::skill;
 
     #[test]
     fn cards_differ_by_their_boundary_alone() {
@@ -285,8 +328,36 @@ mod tests {
 
     #[test]
     fn the_boundary_enters_one_view_only() {
+        let skill = skill("qt/bazett", "bazett", "Corrects QT. Use when the rate is normal.", "");
+        let library = Library::from_skills(vec![skill]).value;
+        let page = Page {
+            trigger: "square root wanted".into(),
+            boundary: vec![Case { request: "a cube root".into(), skill: None }],
+            body: "QT by the root".into(),
+        };
+        let pages = Pages::new(vec![Some(page)]);
         for view in View::ALL {
             assert_eq!(view.to_string().parse::<View>(), Ok(view));
+            let text = index_text(&library, &pages, SkillIdx(0), view).joined();
+            let has = |part: &str| text.contains(part);
+            assert_eq!(has("cube"), view == View::FullBoundary, "{view}");
+            let wants = matches!(view, View::Trigger | View::Full | View::FullBoundary);
+            assert_eq!(has("square"), wants, "{view}");
+            let wants = matches!(view, View::Body | View::Full | View::FullBoundary);
+            assert_eq!(has("by the root"), wants, "{view}");
+            let asked = "Corrects QT. Use when the rate is normal.\n\nUse when the rate is normal";
+            assert_eq!(text.contains(asked), view == View::Doc2query, "{view}: {text}");
         }
+    }
+
+    #[test]
+    fn a_field_counts_as_often_as_it_is_told_to() {
+        let library = Library::from_skills(vec![skill("a", "merge", "Joins.", "Text.")]).value;
+        let text = |name, description| {
+            let fields = FieldWeights { name, description };
+            weighted_text(&library, &Pages::default(), SkillIdx(0), View::Raw, fields)
+        };
+        assert_eq!(text(1, 1), "merge\nJoins.\nText.");
+        assert_eq!(text(3, 2), "merge\nJoins.\nText.\nmerge\nmerge\nJoins.");
     }
 }

@@ -184,24 +184,30 @@ fn sets(asked: &Asked) {
     }
 }
 
-/// Width of a bin of confidence.
-const BINS: usize = 10;
+/// Bins of confidence.
+pub(super) const BINS: usize = 10;
+
+/// Is this confidence in that bin?
+pub(super) fn in_bin(sure: f64, bin: usize) -> bool {
+    ((sure * BINS as f64) as usize).min(BINS - 1) == bin
+}
+
+/// The confidence of each request of the report half that was answered, and whether it was right.
+pub(super) fn judged(asked: &Asked) -> Vec<(f64, bool)> {
+    let answered = asked.of(Half::Report).filter(|(_, outcome)| outcome.answered);
+    let right = |(query, outcome): (&Query, &Outcome)| {
+        let first = outcome.chosen.first();
+        (outcome.confidence, first.is_some_and(|skill| asked.judged.is_right(query, skill)))
+    };
+    answered.map(right).collect()
+}
 
 fn reliability(asked: &[Asked]) {
     let names = asked.iter().map(|asked| asked.judged.name.as_str());
     header(&["confidence"].into_iter().chain(names).chain(["all", ""]).collect::<Vec<_>>());
-    let judged = |asked: &Asked| -> Vec<(f64, bool)> {
-        let answered = asked.of(Half::Report).filter(|(_, outcome)| outcome.answered);
-        let right = |(query, outcome): (&Query, &Outcome)| {
-            let first = outcome.chosen.first();
-            (outcome.confidence, first.is_some_and(|skill| asked.judged.is_right(query, skill)))
-        };
-        answered.map(right).collect()
-    };
     let figures: Vec<Vec<(f64, bool)>> = asked.iter().map(judged).collect();
     for bin in 0..BINS {
-        let inside =
-            |&&(sure, _): &&(f64, bool)| ((sure * BINS as f64) as usize).min(BINS - 1) == bin;
+        let inside = |&&(sure, _): &&(f64, bool)| in_bin(sure, bin);
         let right = |figures: &[(f64, bool)]| -> Vec<bool> {
             figures.iter().filter(inside).map(|&(_, right)| right).collect()
         };

@@ -88,7 +88,7 @@ impl Router {
     ) -> Result<(Route, Tally), ChooseError> {
         let name_of = |id: &SkillId| self.name_of(id);
         let chooser = LlmChooser { chat, config, name_of: &name_of };
-        chooser.choose(request, &self.candidates(hits), &self.phrases)
+        chooser.choose(request, &self.candidates(request, hits)?, &self.phrases)
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn ask(
 ) -> anyhow::Result<(Route, Asked)> {
     let config = config(&args.choosing, &args.server, global);
     let name_of = |id: &SkillId| router.name_of(id);
-    let candidates = router.candidates(hits);
+    let candidates = router.candidates(&args.request, hits)?;
     let spinner = output::spinner(global, format!("asking {}", output::plain(&model.name)));
     let asked = model.with_chat(|chat, spent| {
         let chooser = LlmChooser { chat, config: &config, name_of: &name_of };

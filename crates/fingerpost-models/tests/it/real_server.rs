@@ -187,6 +187,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
         model: SparseModel::Cosine,
         tokenizer: Tokenizer::Phrases,
         view: View::Full,
+        ..SparseConfig::default()
     };
     let phrases = SparseIndex::build(&library, &Pages::default(), &config);
     let candidates: Vec<Candidate<'_>> = (0..)
@@ -197,7 +198,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
             name: &skill.name,
             description: &skill.description,
             page: (row == 0).then_some(&page),
-            score: 1.0,
+            words: 1.0,
         })
         .collect();
     let config = ChooserConfig {

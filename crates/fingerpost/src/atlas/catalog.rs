@@ -13,14 +13,14 @@ use serde::de::DeserializeOwned;
 
 use super::{Atlas, AtlasError, ledger, pages};
 use crate::embedding::{Profile, Vectors};
-use crate::index::trust::Trust;
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods};
 use crate::page::write::PageRow;
+use crate::search::tuning::Tuning;
 use crate::skill::SkillIdx;
 
 /// Each step takes a catalog from one format to the next; a new format is a step at the end.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     "
     CREATE TABLE skills (
         row INTEGER PRIMARY KEY,
@@ -47,6 +47,14 @@ const MIGRATIONS: [&str; 5] = [
     pages::MIGRATION,
     ledger::MIGRATION,
     ledger::PURPOSE,
+    // Words were taken as they are then, and a name counted once.
+    "
+    INSERT INTO settings (key, value)
+        SELECT 'tuning', '{\"retriever\":\"bm25\",\"tokenizer\":\"auto\",\"fields\":{\"name\":1,\"description\":1},\"trust\":'
+            || value || ',\"trials\":[]}'
+        FROM settings WHERE key = 'trust';
+    DELETE FROM settings WHERE key = 'trust';
+",
 ];
 
 /// How long a reader waits for a writer to finish its transaction.
@@ -80,8 +88,8 @@ pub struct Compiled {
     pub model: Option<Vec<u8>>,
     /// Confidence below which no skill fits a request.
     pub none_below: f64,
-    /// How far each retriever can be trusted on it.
-    pub trust: Trust,
+    /// How it is searched where nobody says otherwise.
+    pub tuning: Tuning,
     /// Digest of the library.
     pub library: String,
     /// What its files looked like from outside when it was loaded.
@@ -143,6 +151,30 @@ impl Compiled {
 }
 
 impl Atlas {
+    /// How the library is searched, if what is known is of the one whose files look like `stamp`.
+    pub fn tuning(&self, stamp: &str) -> Result<Option<Tuning>, AtlasError> {
+        let path = self.path.join("atlas.sqlite");
+        self.setting_of("tuning", stamp)?.map(|tuning| parse(&path, &tuning)).transpose()
+    }
+
+    /// A setting of the last compilation, without reading the rest of it, if it was of the library
+    /// whose files look like `stamp`.
+    pub(super) fn setting_of(&self, key: &str, stamp: &str) -> Result<Option<String>, AtlasError> {
+        let path = self.path.join("atlas.sqlite");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut catalog = Catalog::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        catalog.in_transaction(|transaction| {
+            let mut select = transaction.prepare(
+                "SELECT wanted.value FROM settings wanted, settings stamp
+                 WHERE wanted.key = ? AND stamp.key = 'stamp' AND stamp.value = ?",
+            )?;
+            let mut found = select.query_map([key, stamp], |row| row.get(0))?;
+            found.next().transpose()
+        })
+    }
+
     /// The last compilation; `None` if there was none.
     pub fn compiled(&self) -> Result<Option<Compiled>, AtlasError> {
         let path = self.path.join("atlas.sqlite");
@@ -253,7 +285,7 @@ impl Catalog {
             set("profile", json(&compiled.profile))?;
             set("embedder", compiled.embedder.clone())?;
             set("calibration", json(&compiled.calibration))?;
-            set("trust", json(&compiled.trust))?;
+            set("tuning", json(&compiled.tuning))?;
             set("none_below", compiled.none_below.to_string())?;
             set("config", json(&compiled.config))?;
             transaction.execute("DELETE FROM pages", [])?;
@@ -306,7 +338,7 @@ impl Catalog {
             calibration: parse(&path, &needed("calibration")?)?,
             config: parse(&path, &needed("config")?)?,
             none_below: needed("none_below")?.parse().unwrap_or(0.0),
-            trust: parse(&path, &needed("trust")?)?,
+            tuning: parse(&path, &needed("tuning")?)?,
             profile: parse(&path, &needed("profile")?)?,
             embedder: needed("embedder")?,
             vectors: atlas.open_vectors(&vectors)?,

@@ -1,9 +1,12 @@
 //! The dense side of an index view: the vectors of what the view shows of each skill.
 
+use std::path::Path;
+
 use super::{Atlas, AtlasError, Compiled, vectors};
 use crate::diagnostic::Warned;
 use crate::embedding::{Embedder, Role, Vectors};
-use crate::index::FORMAT_VERSION;
+use crate::index::coarse::{Coarse, Coarseness};
+use crate::index::{DenseIndex, FORMAT_VERSION};
 use crate::library::{Library, LoadOptions, Root};
 use crate::page::write::pages_of;
 use crate::skill::SkillIdx;
@@ -14,7 +17,7 @@ const SHORT_WINDOW: usize = 2048;
 
 impl Atlas {
     /// The vectors of a view of the compiled library: mapped if they are there and sound, embedded
-    /// if not. Say how many texts were embedded.
+    /// if not. Says how many texts were embedded.
     pub fn dense(
         &self,
         roots: &[Root],
@@ -22,7 +25,7 @@ impl Atlas {
         compiled: &Compiled,
         embedder: &dyn Embedder,
         view: View,
-    ) -> Result<(Vectors, usize), AtlasError> {
+    ) -> Result<(DenseIndex, usize), AtlasError> {
         let pages =
             if view.reads_pages() { super::pages::digest(&compiled.pages) } else { String::new() };
         // The text of a view is a matter of the format, as in the sparse index.
@@ -34,7 +37,7 @@ impl Atlas {
         if let Ok(found) = vectors::open(file.clone())
             && found.len() == compiled.skills.len()
         {
-            return Ok((found, 0));
+            return Ok((self.with_copy(found, &file), 0));
         }
         let Warned { value: library, .. } = Library::load(roots, options)?;
         let pages = pages_of(&compiled.pages, &library);
@@ -49,6 +52,64 @@ impl Atlas {
         let found = embedder.embed(&texts, Role::Document)?;
         // Without the file the work is done again next time, which is no reason to fail.
         let _ = self.write(&file, &vectors::to_bytes(&found));
-        Ok((found, texts.len()))
+        Ok((self.with_copy(found, &file), texts.len()))
+    }
+
+    /// The vectors of this file with the coarse copy that suits them, from the file beside it if it
+    /// is there and sound.
+    fn with_copy(&self, vectors: Vectors, file: &Path) -> DenseIndex {
+        let coarseness = Coarseness::suiting(vectors.len(), vectors.dimensions());
+        let copy = coarseness.map(|coarseness| {
+            let beside = file.with_extension("coarse");
+            vectors::open_coarse(&beside, coarseness)
+                .ok()
+                .filter(|copy| copy.is_of(&vectors))
+                .unwrap_or_else(|| {
+                    let copy = Coarse::of(&vectors, coarseness);
+                    let _ = self.write(&beside, &vectors::coarse_to_bytes(&copy));
+                    copy
+                })
+        });
+        DenseIndex::with(vectors, copy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A copy is made once, mapped after that, and made again if its file is damaged or of other
+    /// vectors.
+    #[test]
+    fn a_coarse_copy_is_kept_beside_its_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        let atlas = Atlas::at(folder.path());
+        let values = |rows: usize| (0..rows * 80).map(|n| (n * 7919 % 1009) as f32 - 500.0);
+        let vectors = Vectors::new(80, values(30_000).collect());
+        let file = folder.path().join("dense-full-x.vectors");
+        let copy = folder.path().join("dense-full-x.coarse");
+        let search = |vectors: &Vectors| {
+            let index = atlas.with_copy(vectors.clone(), &file);
+            assert_eq!(index.coarse().map(Coarse::coarseness), Some(Coarseness::Bytes));
+            index.search(vectors.row(77), 20)
+        };
+        let first = search(&vectors);
+        assert_eq!(first, crate::index::nearest(&vectors, vectors.row(77), 20));
+        let written = fs::read(&copy).unwrap();
+        assert!(vectors::open_coarse(&copy, Coarseness::Bytes).is_ok());
+        assert!(vectors::open_coarse(&copy, Coarseness::Signs).is_err());
+        assert!(vectors::open(copy.clone()).is_err());
+
+        let mut damaged = written.clone();
+        *damaged.last_mut().unwrap() ^= 1;
+        for bytes in [&damaged[..], &written[..written.len() - 1], b"FPVECTOR", b""] {
+            fs::write(&copy, bytes).unwrap();
+            assert_eq!(search(&vectors), first);
+            assert!(fs::read(&copy).unwrap() == written);
+        }
+        let more = Vectors::new(80, values(30_001).collect());
+        assert_eq!(search(&more), crate::index::nearest(&more, more.row(77), 20));
     }
 }

@@ -54,19 +54,7 @@ impl Atlas {
     /// Digest of the pages, if those kept are of the library whose files look like `stamp`: what
     /// must be known to find an index of them, without reading any.
     pub fn pages_digest(&self, stamp: &str) -> Result<Option<String>, AtlasError> {
-        let path = self.path.join("atlas.sqlite");
-        if !path.exists() {
-            return Ok(None);
-        }
-        let mut catalog = Catalog::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        catalog.in_transaction(|transaction| {
-            let mut select = transaction.prepare(
-                "SELECT pages.value FROM settings pages, settings stamp
-                 WHERE pages.key = 'pages' AND stamp.key = 'stamp' AND stamp.value = ?",
-            )?;
-            let mut found = select.query_map([stamp], |row| row.get(0))?;
-            found.next().transpose()
-        })
+        self.setting_of("pages", stamp)
     }
 
     /// All rows, in the order of ids.

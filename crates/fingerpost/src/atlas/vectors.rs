@@ -1,4 +1,4 @@
-//! The vectors of an atlas: one file, mapped, checked when opened.
+//! The vectors of an atlas, and coarse copies of them: a file each, mapped, checked when opened.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Atlas, AtlasError};
 use crate::embedding::{Profile, Vectors};
+use crate::index::coarse::{Coarse, Coarseness};
 
 const MAGIC: [u8; 8] = *b"FPVECTOR";
 const VERSION: u32 = 1;
@@ -22,22 +23,47 @@ struct Header {
     rows: u64,
     dimensions: u64,
     checksum: u64,
+    /// What the rows keep of each number: zero for all of it.
+    coarseness: u64,
     /// Fills the header up to a cache line, so that the rows are aligned.
-    _unused: [u64; 3],
+    _unused: [u64; 2],
 }
 
 impl Header {
-    fn of(vectors: &Vectors) -> Self {
+    fn of(rows: usize, dimensions: usize, coarseness: Option<Coarseness>, bytes: &[u8]) -> Self {
         Self {
             magic: MAGIC,
             version: VERSION,
             byte_order: BYTE_ORDER,
-            rows: vectors.len() as u64,
-            dimensions: vectors.dimensions() as u64,
-            checksum: xxh3_64(bytemuck::cast_slice(vectors.values())),
-            _unused: [0; 3],
+            rows: rows as u64,
+            dimensions: dimensions as u64,
+            checksum: xxh3_64(bytes),
+            coarseness: number(coarseness),
+            _unused: [0; 2],
         }
     }
+
+    fn of_vectors(vectors: &Vectors) -> Self {
+        let bytes = bytemuck::cast_slice(vectors.values());
+        Self::of(vectors.len(), vectors.dimensions(), None, bytes)
+    }
+
+    /// Bytes that its rows have, unless the header is nonsense.
+    fn size(&self) -> Option<u64> {
+        let dimensions = usize::try_from(self.dimensions).ok().filter(|&n| n > 0 && n < 1 << 20)?;
+        let row = match KINDS.get(usize::try_from(self.coarseness).ok()?)? {
+            None => dimensions * size_of::<f32>(),
+            Some(coarseness) => coarseness.row_size(dimensions),
+        };
+        self.rows.checked_mul(row as u64)
+    }
+}
+
+/// What a file may hold; the place of each is what a header calls it.
+const KINDS: [Option<Coarseness>; 3] = [None, Some(Coarseness::Bytes), Some(Coarseness::Signs)];
+
+fn number(coarseness: Option<Coarseness>) -> u64 {
+    KINDS.iter().position(|kind| *kind == coarseness).expect("all kinds are there") as u64
 }
 
 impl Atlas {
@@ -48,7 +74,7 @@ impl Atlas {
         profile: &Profile,
         library: &str,
     ) -> Result<String, AtlasError> {
-        let header = Header::of(vectors);
+        let header = Header::of_vectors(vectors);
         // The same library and profile can have other vectors after an incremental change: `fit`
         // is not trained anew for one skill. So the values are part of the name.
         let made_from = format!("{} {library} {:x}", profile.key(), header.checksum);
@@ -90,39 +116,59 @@ impl Atlas {
 
 /// The bytes of a vectors file.
 pub(super) fn to_bytes(vectors: &Vectors) -> Vec<u8> {
-    [bytemuck::bytes_of(&Header::of(vectors)), bytemuck::cast_slice(vectors.values())].concat()
+    let header = Header::of_vectors(vectors);
+    [bytemuck::bytes_of(&header), bytemuck::cast_slice(vectors.values())].concat()
+}
+
+/// The bytes of a file with a coarse copy.
+pub(super) fn coarse_to_bytes(coarse: &Coarse) -> Vec<u8> {
+    let (rows, dimensions, bytes) = (coarse.len(), coarse.dimensions(), coarse.bytes());
+    let header = Header::of(rows, dimensions, Some(coarse.coarseness()), bytes);
+    [bytemuck::bytes_of(&header), bytes].concat()
 }
 
 /// Maps a vectors file and checks it.
 pub(super) fn open(path: PathBuf) -> Result<Vectors, AtlasError> {
-    let failed = |source| AtlasError::File { action: "read", path: path.clone(), source };
-    let file = File::open(&path).map_err(failed)?;
-    // SAFETY: a vectors file is never changed after it got its name.
-    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-    check(&path, &map)?;
-    let header: Header = bytemuck::pod_read_unaligned(&map[..size_of::<Header>()]);
+    let (header, map) = open_rows(&path, None)?;
     Ok(Vectors::mapped(header.dimensions as usize, map, size_of::<Header>()))
 }
 
-fn check(path: &Path, bytes: &[u8]) -> Result<(), AtlasError> {
-    let damaged = |message: &str| {
-        Err(AtlasError::Damaged { path: PathBuf::from(path), message: message.to_owned() })
-    };
-    let Some(head) = bytes.get(..size_of::<Header>()) else { return damaged("too short") };
+/// Maps a file with a coarse copy and checks it.
+pub(super) fn open_coarse(path: &Path, coarseness: Coarseness) -> Result<Coarse, AtlasError> {
+    let (header, map) = open_rows(path, Some(coarseness))?;
+    Ok(Coarse::mapped(coarseness, header.dimensions as usize, map, size_of::<Header>()))
+}
+
+fn open_rows(
+    path: &Path,
+    coarseness: Option<Coarseness>,
+) -> Result<(Header, memmap2::Mmap), AtlasError> {
+    let failed = |source| AtlasError::File { action: "read", path: PathBuf::from(path), source };
+    let file = File::open(path).map_err(failed)?;
+    // SAFETY: a vectors file is never changed after it got its name.
+    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
+    let header = check(&map, coarseness).map_err(|message| AtlasError::Damaged {
+        path: PathBuf::from(path),
+        message: message.to_owned(),
+    })?;
+    Ok((header, map))
+}
+
+fn check(bytes: &[u8], coarseness: Option<Coarseness>) -> Result<Header, &'static str> {
+    let head = bytes.get(..size_of::<Header>()).ok_or("too short")?;
     let header: Header = bytemuck::pod_read_unaligned(head);
-    if header.magic != MAGIC {
-        return damaged("no vectors file");
+    if header.magic != MAGIC || header.coarseness != number(coarseness) {
+        return Err("no vectors file");
     }
     if header.version != VERSION || header.byte_order != BYTE_ORDER {
-        return damaged("written by another version, or on another kind of machine");
+        return Err("written by another version, or on another kind of machine");
     }
-    let values = &bytes[size_of::<Header>()..];
-    let expected = header.rows.checked_mul(header.dimensions).and_then(|n| n.checked_mul(4));
-    if expected != Some(values.len() as u64) || header.dimensions == 0 {
-        return damaged("cut short");
+    let rows = &bytes[size_of::<Header>()..];
+    if header.size() != Some(rows.len() as u64) {
+        return Err("cut short");
     }
-    if xxh3_64(values) != header.checksum {
-        return damaged("its checksum does not fit");
+    if xxh3_64(rows) != header.checksum {
+        return Err("its checksum does not fit");
     }
-    Ok(())
+    Ok(header)
 }

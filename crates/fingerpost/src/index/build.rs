@@ -13,7 +13,7 @@ use crate::library::Library;
 use crate::page::Pages;
 use crate::skill::{Skill, SkillIdx};
 use crate::text::for_each_term;
-use crate::view::index_text;
+use crate::view::weighted_text;
 
 /// Skills counted as one piece of work: enough of them to share a vocabulary.
 const CHUNK: usize = 1024;
@@ -108,7 +108,7 @@ fn count(rows: &[SkillIdx], library: &Library, pages: &Pages, config: &SparseCon
     let mut present: Vec<u32> = Vec::new();
     for &skill in rows {
         let mut length = 0;
-        let text = index_text(library, pages, skill, config.view).joined();
+        let text = weighted_text(library, pages, skill, config.view, config.fields);
         for_each_term(&text, config.tokenizer, |term| {
             length += 1;
             let number = counted.vocabulary.number(term);

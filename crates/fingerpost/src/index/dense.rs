@@ -1,19 +1,72 @@
 //! Which vectors are nearest to a request's?
 //!
-//! Every row is compared: exact, in the order of memory, and quick enough for the libraries there
-//! are. Scores are summed in a fixed order, so that threads cannot change a ranking.
+//! Every row is compared: exact, in the order of memory. What is too large to be read for every
+//! request has a coarse copy beside it ([`super::coarse`]), which says which rows to compare. Scores
+//! are summed in a fixed order, so that threads cannot change a ranking.
 
 use rayon::prelude::*;
 
 use super::Hit;
+use super::coarse::{Coarse, Coarseness};
 use super::top_k::TopK;
 use crate::embedding::{Vectors, dot};
+use crate::skill::SkillIdx;
 
 /// Rows that one thread scans before another could help.
-const CHUNK: usize = 4096;
+pub(super) const CHUNK: usize = 4096;
 
-/// The best `k` rows by cosine, best first; equal ones in the order of ids. Rows that point away
-/// from the request are no hits.
+/// Vectors to be searched.
+#[derive(Debug, Clone)]
+pub struct DenseIndex {
+    vectors: Vectors,
+    coarse: Option<Coarse>,
+}
+
+impl DenseIndex {
+    /// Vectors of any size, with the coarse copy that suits it.
+    pub fn new(vectors: Vectors) -> Self {
+        let coarseness = Coarseness::suiting(vectors.len(), vectors.dimensions());
+        let coarse = coarseness.map(|coarseness| Coarse::of(&vectors, coarseness));
+        Self { vectors, coarse }
+    }
+
+    /// Vectors with a copy made before, or none.
+    ///
+    /// # Panics
+    /// If the copy is not one of as many rows of this length.
+    pub fn with(vectors: Vectors, coarse: Option<Coarse>) -> Self {
+        assert!(coarse.as_ref().is_none_or(|copy| copy.is_of(&vectors)), "a copy of the vectors");
+        Self { vectors, coarse }
+    }
+
+    /// The vectors.
+    pub fn vectors(&self) -> &Vectors {
+        &self.vectors
+    }
+
+    /// The coarse copy, where there is one.
+    pub fn coarse(&self) -> Option<&Coarse> {
+        self.coarse.as_ref()
+    }
+
+    /// The best `k` rows by cosine, best first; equal ones in the order of ids. Rows that point away
+    /// from the request are no hits.
+    pub fn search(&self, request: &[f32], k: usize) -> Vec<Hit> {
+        let Some(coarse) = &self.coarse else { return nearest(&self.vectors, request, k) };
+        let score = |row: u32| dot(self.vectors.row(row as usize), request);
+        let mut hits: Vec<Hit> = coarse
+            .candidates(request, k)
+            .into_iter()
+            .map(|row| Hit { skill: SkillIdx(row), score: score(row) })
+            .filter(|hit| hit.score > 0.0)
+            .collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.skill.cmp(&b.skill)));
+        hits.truncate(k);
+        hits
+    }
+}
+
+/// The best `k` rows of vectors that are few, as [`DenseIndex::search`] gives them.
 pub fn nearest(vectors: &Vectors, request: &[f32], k: usize) -> Vec<Hit> {
     if vectors.is_empty() {
         return Vec::new();
@@ -31,8 +84,66 @@ pub fn nearest(vectors: &Vectors, request: &[f32], k: usize) -> Vec<Hit> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
     use super::*;
-    use crate::skill::SkillIdx;
+
+    /// Rows around a few centers, as those of look-alikes are, some of them alike to the digit.
+    fn crowded(rows: usize, dimensions: usize, seed: u64) -> Vectors {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut number = || random.random::<f32>() - 0.5;
+        let centers: Vec<f32> = (0..7 * dimensions).map(|_| number()).collect();
+        let mut values = Vec::with_capacity(rows * dimensions);
+        for row in 0..rows {
+            let center = &centers[row % 7 * dimensions..][..dimensions];
+            values.extend(center.iter().map(|x| x + if row % 3 == 0 { 0.0 } else { number() }));
+        }
+        Vectors::new(dimensions, values)
+    }
+
+    proptest! {
+        /// A copy in bytes loses nothing, ties and rows that point away included.
+        #[test]
+        fn a_copy_in_bytes_finds_what_a_full_scan_finds(
+            rows in 1_usize..300,
+            dimensions in 1_usize..70,
+            k in 0_usize..40,
+            seed in 0_u64..1000,
+        ) {
+            let vectors = crowded(rows, dimensions, seed);
+            let request = crowded(8, dimensions, seed + 1);
+            let coarse = Coarse::of(&vectors, Coarseness::Bytes);
+            let index = DenseIndex::with(vectors.clone(), Some(coarse));
+            for request in [request.row(1), vectors.row(0), &vec![0.0; dimensions]] {
+                prop_assert_eq!(index.search(request, k), nearest(&vectors, request, k));
+            }
+        }
+    }
+
+    #[test]
+    fn signs_find_nearly_all_that_a_full_scan_finds() {
+        let vectors = crowded(20_000, 256, 3);
+        let index =
+            DenseIndex::with(vectors.clone(), Some(Coarse::of(&vectors, Coarseness::Signs)));
+        let (mut found, mut all) = (0, 0);
+        for row in (1..20_000).step_by(997) {
+            let exact = nearest(&vectors, vectors.row(row), 10);
+            let hits = index.search(vectors.row(row), 10);
+            found += exact.iter().filter(|hit| hits.contains(hit)).count();
+            all += exact.len();
+        }
+        assert!(found * 100 >= all * 99, "{found} of {all}");
+    }
+
+    #[test]
+    fn the_size_decides_what_is_scanned() {
+        let kinds = [400, 33_000, 3_000_000].map(|rows| Coarseness::suiting(rows, 384));
+        assert_eq!(kinds, [None, Some(Coarseness::Bytes), Some(Coarseness::Signs)]);
+        assert!(DenseIndex::new(crowded(9, 4, 0)).coarse().is_none());
+        assert!(DenseIndex::new(crowded(30_000, 80, 0)).coarse().is_some());
+    }
 
     #[test]
     fn nearest_first_ties_by_row_and_nothing_that_points_away() {
@@ -48,10 +159,14 @@ mod tests {
         let values = (0..9000 * 5).map(|n| ((n * 37 % 101) as f32 - 50.0) / 7.0).collect();
         let vectors = Vectors::new(5, values);
         let request = vectors.row(77).to_vec();
-        let search = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| nearest(&vectors, &request, 50))
-        };
-        assert_eq!(search(1), search(3));
+        for coarse in [None, Some(Coarseness::Bytes), Some(Coarseness::Signs)] {
+            let coarse = coarse.map(|coarseness| Coarse::of(&vectors, coarseness));
+            let index = DenseIndex::with(vectors.clone(), coarse);
+            let search = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| index.search(&request, 50))
+            };
+            assert_eq!(search(1), search(3));
+        }
     }
 }

@@ -98,7 +98,7 @@ impl TopK {
 }
 
 /// The `k`-th largest score, or zero if there are not as many above it.
-fn kth(scores: &[f32], k: usize, ranked: &mut Vec<u32>) -> f32 {
+pub(super) fn kth(scores: &[f32], k: usize, ranked: &mut Vec<u32>) -> f32 {
     if k == 0 || scores.len() < k {
         return 0.0;
     }

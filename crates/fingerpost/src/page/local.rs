@@ -9,9 +9,11 @@ mod body;
 mod boundary;
 mod outline;
 mod plain;
+mod requests;
 pub(crate) mod salience;
 mod trigger;
 
+pub(crate) use requests::requests;
 use serde::{Deserialize, Serialize};
 
 use self::outline::{Outline, Part, outline};

@@ -3,7 +3,7 @@
 //! Retrieval ranks by words over whole documents. Among ten look-alikes that is too coarse: they
 //! share those words. The chooser adds what retrieval cannot see: pairs of words ("cube root"), the
 //! single sentence of a long request that tells what is wanted, and the fields that say what a skill
-//! is for, its head and its trigger. Each kind of evidence is scaled by its largest among the
+//! is for, its name and its trigger. Each kind of evidence is scaled by its largest among the
 //! candidates, and the weights are the same for every library. The boundary has no part in the order:
 //! of seven ways to use it without a model none passed a paired test (docs/routing.md).
 
@@ -14,10 +14,10 @@ use crate::index::{IndexError, SparseIndex};
 use crate::request::{named, wanted};
 
 /// What each kind of evidence counts.
-const RETRIEVED: f64 = 1.0;
+const WORDS: f64 = 1.0;
 const WHOLE: f64 = 0.5;
 const SENTENCE: f64 = 0.5;
-const HEAD: f64 = 0.25;
+const NAME: f64 = 0.25;
 const TRIGGER: f64 = 0.25;
 
 /// What speaks for a candidate.
@@ -36,14 +36,14 @@ pub struct Evidence {
 /// The evidence of each kind, weighted: together they are the total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Addends {
-    /// The search's own score.
-    pub retrieved: f64,
+    /// Words, by BM25.
+    pub words: f64,
     /// The request and the full view.
     pub whole: f64,
     /// The best single sentence of the request and the full view.
     pub sentence: f64,
-    /// The request, and name and description.
-    pub head: f64,
+    /// The request and the name.
+    pub name: f64,
     /// The request and the trigger.
     pub trigger: f64,
 }
@@ -67,17 +67,16 @@ pub fn weigh(
             nearest = nearest.max(score(sentence)?);
         }
         let trigger = candidate.page.map_or("", |page| page.trigger.as_str());
-        let head = format!("{}\n{}", candidate.name, candidate.description);
         let values = [
-            f64::from(candidate.score),
+            f64::from(candidate.words),
             f64::from(score(&whole)?),
             f64::from(nearest),
-            cosine(&whole, &phrases.vector(&head)),
+            cosine(&whole, &phrases.vector(candidate.name)),
             cosine(&whole, &phrases.vector(trigger)),
         ];
         kinds.iter_mut().zip(values).for_each(|(kind, value)| kind.push(value));
     }
-    let weights = [RETRIEVED, WHOLE, SENTENCE, HEAD, TRIGGER];
+    let weights = [WORDS, WHOLE, SENTENCE, NAME, TRIGGER];
     let mut evidence: Vec<Evidence> = candidates
         .iter()
         .enumerate()
@@ -87,10 +86,10 @@ pub fn weigh(
                 let largest = kind.iter().copied().fold(0.0, f64::max);
                 *part = if largest > 0.0 { weight * kind[at] / largest } else { 0.0 };
             }
-            let [retrieved, whole, sentence, head, trigger] = parts;
+            let [words, whole, sentence, name, trigger] = parts;
             Evidence {
                 candidate: at,
-                addends: Addends { retrieved, whole, sentence, head, trigger },
+                addends: Addends { words, whole, sentence, name, trigger },
                 total: parts.iter().sum(),
                 named: candidate.is_named_by(&names),
             }
@@ -128,7 +127,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 /// requests of six libraries, which count alike.
 pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (1.0 - 2.0 * (total(0) - total(1))).exp())
+    1.0 / (1.0 + (0.9 - 2.15 * (total(0) - total(1))).exp())
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two

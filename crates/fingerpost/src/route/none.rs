@@ -8,13 +8,13 @@
 
 use rayon::prelude::*;
 
-use crate::index::{Bm25, IndexError, Scratch, SparseIndex, Zeros};
+use crate::index::{Bm25, IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
 use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
-use crate::text::{Tokenizer, is_idle, terms};
-use crate::view::{View, index_text};
+use crate::text::{first_sentence, is_idle, terms};
+use crate::view::{View, weighted_text};
 
 /// Share of right answers that may fall below the threshold. People word a request farther from a
 /// document than its own description is: where 5 % of these were lost, `sra` lost 17 % of requests.
@@ -32,7 +32,7 @@ const SHORTEST: usize = 4;
 
 /// How well the best hit, with this score, explains the request; `index` is BM25's.
 pub fn evidence(request: &str, best: f32, index: &SparseIndex) -> f64 {
-    let weight: f64 = distinct(request).iter().map(|term| index.idf(term).powi(2)).sum();
+    let weight: f64 = distinct(request, index).iter().map(|term| index.idf(term).powi(2)).sum();
     if weight > 0.0 { f64::from(best) / weight.sqrt().sqrt() } else { 0.0 }
 }
 
@@ -47,12 +47,10 @@ pub fn calibrate(
     let step = library.skills().len().div_ceil(ASKED).max(1);
     let asked: Vec<SkillIdx> =
         (0..library.skills().len() as u32).step_by(step).map(SkillIdx).collect();
+    let &SparseConfig { tokenizer, fields, .. } = index.config();
     let texts: Vec<Vec<String>> = asked
         .par_iter()
-        .map(|&skill| {
-            let text = index_text(library, pages, skill, View::Full).joined();
-            terms(&text, Tokenizer::Auto)
-        })
+        .map(|&skill| terms(&weighted_text(library, pages, skill, View::Full, fields), tokenizer))
         .collect();
     let mean_length = texts.iter().map(Vec::len).sum::<usize>() as f64 / texts.len().max(1) as f64;
     let found = asked
@@ -61,12 +59,15 @@ pub fn calibrate(
         .map_init(Scratch::default, |scratch, (&skill, text)| {
             let description = &library.skills()[skill.row()].description;
             let request = first_sentence(description);
-            let distinct = distinct(request);
+            let distinct = distinct(request, index);
             if distinct.len() < SHORTEST {
                 return Ok(None);
             }
             let trigger = pages.get(skill).map_or("", |page| page.trigger.as_str());
-            let told = terms(&format!("{description}\n{trigger}"), Tokenizer::Auto);
+            let mut told = terms(trigger, tokenizer);
+            for _ in 0..fields.description {
+                told.extend(terms(description, tokenizer));
+            }
             let own = own_score(&distinct, text, &told, mean_length, index);
             let near = neighborhoods.members(neighborhoods.of(skill));
             let hits = index.search(request, near.len() + 1, Zeros::Dropped, scratch)?;
@@ -99,23 +100,13 @@ fn own_score(
     request.iter().map(weight).sum()
 }
 
-fn distinct(text: &str) -> Vec<String> {
-    let mut terms = terms(text, Tokenizer::Auto);
+fn distinct(text: &str, index: &SparseIndex) -> Vec<String> {
+    let mut terms = terms(text, index.config().tokenizer);
     // The index hardly counts them in a request either.
     terms.retain(|term| !is_idle(term));
     terms.sort();
     terms.dedup();
     terms
-}
-
-fn first_sentence(text: &str) -> &str {
-    let end = text.char_indices().find_map(|(at, c)| {
-        let after = &text[at + c.len_utf8()..];
-        let ends = matches!(c, '。' | '！' | '？' | '\n')
-            || matches!(c, '.' | '!' | '?' | ';') && after.starts_with(char::is_whitespace);
-        ends.then_some(at)
-    });
-    &text[..end.unwrap_or(text.len())]
 }
 
 /// The value that a share of the values lies below, between two of them in proportion; zero if there
@@ -140,12 +131,5 @@ mod tests {
         assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), 2.0);
         assert_eq!(quantile(vec![0.0, 1.0], 0.25), 0.25);
         assert_eq!(quantile(vec![], 0.5), 0.0);
-    }
-
-    #[test]
-    fn the_first_sentence_is_the_request() {
-        assert_eq!(first_sentence("Fill in a form. Not for scans."), "Fill in a form");
-        assert_eq!(first_sentence("按月计税。不适用于劳务。"), "按月计税");
-        assert_eq!(first_sentence("v1.2 of it"), "v1.2 of it");
     }
 }

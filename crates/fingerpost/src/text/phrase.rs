@@ -25,6 +25,14 @@ pub fn words_of_phrases(text: &str) -> BTreeMap<String, String> {
     words
 }
 
+/// Calls `each` with the stem of every word; words that say nothing stay as they are, so that they
+/// are known by their list.
+pub(super) fn for_each_stem(text: &str, mut each: impl FnMut(&str)) {
+    for_each_term(text, Tokenizer::Auto, |term| {
+        if is_idle(term) { each(term) } else { each(&stem(term)) }
+    });
+}
+
 fn for_each_with_words(text: &str, mut each: impl FnMut(&str, &str)) {
     let mut previous = String::new();
     let mut previous_word = String::new();

@@ -27,3 +27,26 @@ fn abbreviates(text: &str) -> bool {
         "e.g." | "i.e." | "etc." | "vs." | "cf." | "no." | "fig." | "eq." | "dr." | "approx."
     ) || (word.len() == 2 && word.starts_with(|c: char| c.is_ascii_digit()) && text.len() == 2)
 }
+
+/// The first sentence of a text, without what ends it.
+pub(crate) fn first_sentence(text: &str) -> &str {
+    let end = text.char_indices().find_map(|(at, c)| {
+        let after = &text[at + c.len_utf8()..];
+        let ends = matches!(c, '。' | '！' | '？' | '\n')
+            || matches!(c, '.' | '!' | '?' | ';') && after.starts_with(char::is_whitespace);
+        ends.then_some(at)
+    });
+    &text[..end.unwrap_or(text.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_is_the_request() {
+        assert_eq!(first_sentence("Fill in a form. Not for scans."), "Fill in a form");
+        assert_eq!(first_sentence("按月计税。不适用于劳务。"), "按月计税");
+        assert_eq!(first_sentence("v1.2 of it"), "v1.2 of it");
+    }
+}

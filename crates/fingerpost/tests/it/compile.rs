@@ -80,7 +80,7 @@ fn an_atlas_of_the_first_format_is_taken_over() {
         .execute_batch(
             "DROP TABLE pages; DROP TABLE calls; DROP TABLE endpoints; DROP TABLE batch_calls;
              DROP TABLE batches;
-             DELETE FROM settings WHERE key IN ('embedder', 'none_below', 'trust', 'writer');
+             DELETE FROM settings WHERE key IN ('embedder', 'none_below', 'tuning', 'writer');
              PRAGMA user_version = 1;",
         )
         .unwrap();

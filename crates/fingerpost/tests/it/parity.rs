@@ -8,14 +8,14 @@ use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::page::Pages;
 use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
 use fingerpost::text::{Tokenizer, terms};
-use fingerpost::view::{View, document};
+use fingerpost::view::document;
 
 use crate::data;
 
 const DEPTH: usize = 50;
 
 fn reference_config(model: SparseModel) -> SparseConfig {
-    SparseConfig { model, tokenizer: Tokenizer::Reference, view: View::Raw }
+    SparseConfig { model, tokenizer: Tokenizer::Reference, ..SparseConfig::default() }
 }
 
 fn reference_models() -> [(&'static str, SparseModel); 2] {

@@ -107,6 +107,7 @@ fn choose_among(
         model: SparseModel::Cosine,
         tokenizer: Tokenizer::Phrases,
         view: View::Full,
+        ..SparseConfig::default()
     };
     let phrases = SparseIndex::build(&library, &pages, &phrases);
     let candidates: Vec<Candidate<'_>> = (0..)
@@ -118,7 +119,7 @@ fn choose_among(
             name: &skill.name,
             description: &skill.description,
             page: if row.0 == 0 { page.as_ref() } else { None },
-            score: 9.0 - row.0 as f32,
+            words: 9.0 - row.0 as f32,
         })
         .collect();
     let name_of = |id: &SkillId| id.as_str().rsplit('/').next().unwrap().to_owned();

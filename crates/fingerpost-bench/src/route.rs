@@ -1,0 +1,139 @@
+//! `route`: what does one request cost in a process that goes on running, as a server does?
+//!
+//! The libraries of the real data, together, are compiled by the local writer; then their requests
+//! are asked one at a time on one thread. Reading, compiling and indexing are not in the figures.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use comfy_table::{Table, presets};
+use fingerpost::compile::fit_of;
+use fingerpost::embedding::{Embedder, Role};
+use fingerpost::eval::Query;
+use fingerpost::index::{
+    DenseIndex, IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros,
+};
+use fingerpost::library::{Library, LoadOptions, Root};
+use fingerpost::page::write::pages_of;
+use fingerpost::route::none::evidence;
+use fingerpost::route::{Candidate, RouteConfig, route, wanted_score};
+use fingerpost::search::tuning::Trust;
+use fingerpost::search::{Reading, Retriever, Searcher};
+use fingerpost::skill::SkillIdx;
+use fingerpost::text::Tokenizer;
+use fingerpost::view::{Cards, View, index_text};
+
+use crate::judged::{Judged, compile_library};
+use crate::ours;
+
+/// What `route` was asked to do.
+#[derive(Debug, Args)]
+pub(crate) struct RouteArgs {
+    /// Folder of the real data, with `sra` and `pool-zh` in it.
+    #[arg(long, value_name = "DIR", env = "FINGERPOST_DATA", default_value = "../shared/data")]
+    data: PathBuf,
+    /// Requests, evenly spaced.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    requests: usize,
+}
+
+const POOL: usize = 10;
+
+pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
+    let Some(judged) = Judged::open("sra", &arguments.data)? else {
+        eprintln!("SKIPPED: {} has no sra", arguments.data.display());
+        return Ok(());
+    };
+    let queries = crate::judged::spread(judged.queries, arguments.requests);
+    let roots = ["sra", "pool-zh"].map(|name| Root::new(arguments.data.join(name)));
+    let library = Library::load(&roots, LoadOptions::default())?.value;
+    eprintln!("compiling {} skills", library.skills().len());
+    let compiled = compile_library(&library)?;
+    let pages = pages_of(&compiled.pages, &library);
+    let terms = SparseIndex::build(&library, &pages, &compiled.tuning.config(View::Full));
+    let phrases = SparseConfig {
+        model: SparseModel::Cosine,
+        tokenizer: Tokenizer::Phrases,
+        view: View::Full,
+        ..SparseConfig::default()
+    };
+    let phrases = SparseIndex::build(&library, &pages, &phrases);
+    let fit = fit_of(&compiled)?;
+    let texts: Vec<String> = (0..library.skills().len() as u32)
+        .map(|row| index_text(&library, &pages, SkillIdx(row), View::Full).joined())
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let dense = DenseIndex::new(fit.embed(&texts, Role::Document)?);
+    let searcher = Searcher {
+        retriever: Retriever::Bm25,
+        sparse: terms,
+        dense: None,
+        trust: Trust::SPARSE,
+        reading: Reading::Careful,
+    };
+    let config = RouteConfig { none_below: compiled.none_below, max: 1, cards: Cards::Boundary };
+    let scratch = &mut Scratch::default();
+    let choose = |query: &Query, scratch: &mut Scratch| {
+        let hits = searcher.candidates(&query.text, POOL, &phrases, scratch)?;
+        let words = wanted_score(&query.text, &searcher.sparse);
+        let candidates: Vec<Candidate<'_>> = hits
+            .iter()
+            .map(|hit| {
+                let skill = &library.skills()[hit.skill.row()];
+                Ok(Candidate {
+                    skill: hit.skill,
+                    id: skill.id.as_str(),
+                    name: &skill.name,
+                    description: &skill.description,
+                    page: pages.get(hit.skill),
+                    words: words(hit.skill)?,
+                })
+            })
+            .collect::<Result<_, IndexError>>()?;
+        let best = searcher.sparse.search(&query.text, 1, Zeros::Dropped, scratch)?;
+        let best = best.first().map_or(0.0, |hit| hit.score);
+        let fit = evidence(&query.text, best, &searcher.sparse);
+        anyhow::Ok(route(&query.text, &candidates, fit, &phrases, &config)?)
+    };
+    let pool = ours::pool(1)?;
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(["", "median ms", "95 % below"]);
+    let mut time = |name: &str, work: &mut (dyn FnMut(&Query) -> anyhow::Result<()> + Send)| {
+        let mut ms = Vec::with_capacity(queries.len());
+        for query in &queries {
+            let start = Instant::now();
+            pool.install(|| work(query))?;
+            ms.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        ms.sort_by(f64::total_cmp);
+        let at = |share: f64| format!("{:.2}", ms[(ms.len() as f64 * share) as usize]);
+        table.add_row([name.to_owned(), at(0.5), at(0.95)]);
+        anyhow::Ok(())
+    };
+    time("search by words", &mut |query| {
+        searcher.search(&query.text, POOL, scratch)?;
+        Ok(())
+    })?;
+    time("embed the request (fit)", &mut |query| {
+        fit.embed(&[&query.text], Role::Query)?;
+        Ok(())
+    })?;
+    let asked: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
+    let asked = fit.embed(&asked, Role::Query)?;
+    let mut rows = asked.rows();
+    time("search by its vector", &mut |_| {
+        rows.next().map(|row| dense.search(row, POOL));
+        Ok(())
+    })?;
+    time("route, local chooser", &mut |query| choose(query, scratch).map(|_| ()))?;
+    println!(
+        "{} skills, {} requests of {} words in the mean, one thread\n{table}",
+        library.skills().len(),
+        queries.len(),
+        queries.iter().map(|query| query.text.split_whitespace().count()).sum::<usize>()
+            / queries.len().max(1),
+    );
+    Ok(())
+}
