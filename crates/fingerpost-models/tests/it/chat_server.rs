@@ -213,11 +213,14 @@ fn message(text: &str, finish: &str) -> Value {
     })
 }
 
-/// A page for the skill that a prompt asks for, from the documents in it: an honest one, without
-/// much art.
+/// A skill of a prompt: id, description and content.
+type Document = (String, String, String);
+
+/// A page for the skill that a prompt asks for, or pages for all of them, from the documents in it:
+/// honest ones, without much art.
 pub(crate) fn page_for(body: &Value) -> String {
     let text = prompt_text(body);
-    let documents: Vec<(String, String, String)> = text
+    let documents: Vec<Document> = text
         .split("<skill-")
         .skip(2)
         .filter_map(|block| {
@@ -230,18 +233,33 @@ pub(crate) fn page_for(body: &Value) -> String {
             Some((id, field("description: ")?, content))
         })
         .collect();
+    if text.contains("Write the pages of all ") {
+        let pages: Vec<Value> = documents
+            .iter()
+            .map(|(id, ..)| {
+                let mut page = page_of(id, &documents);
+                page["skill"] = json!(id);
+                page
+            })
+            .collect();
+        return json!({"pages": pages}).to_string();
+    }
     let Some(wish) = text.rsplit("Write the page of the skill ").next() else {
         return "{}".into();
     };
     let mut wish = serde_json::Deserializer::from_str(wish).into_iter::<String>();
     let Some(Ok(focal)) = wish.next() else { return "{}".into() };
+    page_of(&focal, &documents).to_string()
+}
+
+fn page_of(focal: &str, documents: &[Document]) -> Value {
     let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
-    let mine = documents.iter().find(|(id, ..)| *id == focal);
-    let other = documents.iter().find(|(id, ..)| *id != focal);
+    let mine = documents.iter().find(|(id, ..)| id == focal);
+    let other = documents.iter().find(|(id, ..)| id != focal);
     let (description, content) =
         mine.map_or(("", ""), |(_, description, content)| (description, content));
     let names_other = |line: &str| {
-        let others = documents.iter().filter(|(id, ..)| *id != focal);
+        let others = documents.iter().filter(|(id, ..)| id != focal);
         let mut names = others.map(|(id, ..)| id.rsplit('/').next().unwrap_or(id));
         names.any(|name| {
             line.to_lowercase().contains(&name.replace('-', " ")) || line.contains(name)
@@ -255,8 +273,8 @@ pub(crate) fn page_for(body: &Value) -> String {
     let case =
         other.map(|(id, description, _)| json!({"request": cut(description, 120), "skill": id}));
     let boundary: Vec<Value> = case.into_iter().collect();
-    json!({"trigger": cut(description, 380), "boundary": boundary, "body": cut(&prose.join(" ").replace(['*', '`'], ""), 500)})
-        .to_string()
+    let body = cut(&prose.join(" ").replace(['*', '`'], ""), 500);
+    json!({"trigger": cut(description, 380), "boundary": boundary, "body": body})
 }
 
 /// The card that has most words of the request, the first of equals; without any, none.
