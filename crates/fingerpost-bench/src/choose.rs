@@ -85,6 +85,8 @@ impl Half {
 
 /// What became of one request; skills are ids, best first.
 struct Outcome {
+    /// The first hit of BM25 over words as they are.
+    plain: Vec<String>,
     retrieved: Vec<String>,
     chosen: Vec<String>,
     /// The same with the best known use of the boundary.
@@ -137,6 +139,8 @@ struct Router<'a> {
     pages: &'a Pages,
     searcher: Searcher,
     phrases: SparseIndex,
+    /// BM25 over words as they are.
+    plain: SparseIndex,
     config: RouteConfig,
     pool: usize,
 }
@@ -170,6 +174,7 @@ fn ask(
             reading: Reading::Careful,
         },
         phrases: index(&phrases),
+        plain: index(&SparseConfig { view: View::Full, ..SparseConfig::default() }),
         config: RouteConfig { none_below, max: MAX, cards: Cards::Boundary },
         pool: arguments.pool,
     };
@@ -227,7 +232,9 @@ impl Router<'_> {
         } else {
             String::new()
         };
+        let plain = self.plain.search(&query.text, 1, Zeros::Dropped, scratch)?;
         let outcome = Outcome {
+            plain: plain.iter().map(|hit| terms.id(hit.skill).to_owned()).collect(),
             retrieved,
             chosen: ids(&evidences),
             bounded: ids(&bounded),

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use fingerpost::embedding::{Embedder, Fit, FitConfig, Role, dot};
+use fingerpost::compile::fit_of;
+use fingerpost::embedding::{Embedder, Fit, Role};
 use fingerpost::eval::{Measure, Query, Run, Scored, evaluate};
-use fingerpost::index::{Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{
+    DenseIndex, Hit, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros, embed_view,
+};
 use fingerpost::page::write::{PageRow, pages_of};
 use fingerpost::page::{Pages, Status};
-use fingerpost::skill::SkillIdx;
-use fingerpost::view::{View, document, index_text};
+use fingerpost::view::View;
 use rayon::prelude::*;
 
 use crate::judged::{CLOSED, EXAMPLES, Judged};
@@ -71,12 +73,14 @@ fn measure(set: &Judged, arguments: &PagesArgs) -> anyhow::Result<()> {
         println!("{kind:>16} {rule} {count}");
     }
     let ours = pages_of(&compiled.pages, &set.library);
+    let fit = if arguments.skip_dense { None } else { Some(fit_of(&compiled)?) };
+    let fit = fit.as_ref();
     for view in VIEWS {
-        line(&format!("{view}"), set, &ours, view, arguments)?;
+        line(&format!("{view}"), set, &ours, view, fit)?;
     }
     if let Some(theirs) = &set.theirs {
         for view in [View::Trigger, View::Body, View::Full] {
-            line(&format!("model's {view}"), set, theirs, view, arguments)?;
+            line(&format!("model's {view}"), set, theirs, view, fit)?;
         }
     }
     Ok(())
@@ -87,16 +91,15 @@ fn line(
     set: &Judged,
     pages: &Pages,
     view: View,
-    arguments: &PagesArgs,
+    fit: Option<&Fit>,
 ) -> anyhow::Result<()> {
     let model = |model| SparseConfig { model, view, ..SparseConfig::default() };
     let mut runs = vec![
         ("bm25", sparse(set, pages, &model(SparseModel::default()))),
         ("tfidf", sparse(set, pages, &model(SparseModel::Tfidf))),
     ];
-    if !arguments.skip_dense {
-        runs.push(("fit to view", dense(set, pages, view, Fitted::ToView)));
-        runs.push(("fit to documents", dense(set, pages, view, Fitted::ToDocuments)));
+    if let Some(fit) = fit {
+        runs.push(("fit", dense(set, pages, view, fit)?));
     }
     let measures: [Measure; 2] = ["R@10".parse()?, "Success@1".parse()?];
     let mut shown = format!("{name:>16}");
@@ -115,7 +118,7 @@ fn sparse(set: &Judged, pages: &Pages, config: &SparseConfig) -> Run {
     let search = |scratch: &mut Scratch, query: &Query| -> Vec<Scored> {
         let hits = index.search(&query.text, 10, Zeros::Dropped, scratch);
         let hits = hits.expect("an index in memory is sound");
-        let scored = |hit: &fingerpost::index::Hit| Scored {
+        let scored = |hit: &Hit| Scored {
             skill: index.id(hit.skill).to_owned(),
             score: f64::from(hit.score),
         };
@@ -134,42 +137,18 @@ fn run_of(set: &Judged, hits: Vec<Vec<Scored>>) -> Run {
     run
 }
 
-/// What the vectors of terms are fitted to.
-enum Fitted {
-    /// What this view shows of the library: rarity is counted with the pages.
-    ToView,
-    /// The documents, once for every view.
-    ToDocuments,
-}
-
-/// Vectors of the library itself.
-fn dense(set: &Judged, pages: &Pages, view: View, fitted: Fitted) -> Run {
-    let rows = (0..set.library.skills().len() as u32).map(SkillIdx);
-    let texts: Vec<String> =
-        rows.map(|skill| index_text(&set.library, pages, skill, view).joined()).collect();
-    let (fit, vectors) = match fitted {
-        Fitted::ToView => Fit::train(&texts, &FitConfig::default()),
-        Fitted::ToDocuments => {
-            let documents: Vec<String> = set.library.skills().iter().map(document).collect();
-            let (fit, _) = Fit::train(&documents, &FitConfig::default());
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let vectors = fit.embed(&texts, Role::Document).expect("a fit embeds any text");
-            (fit, vectors)
-        }
-    };
-    let queries: Vec<&str> = set.queries.iter().map(|query| query.text.as_str()).collect();
-    let asked = fit.embed(&queries, Role::Query).expect("a fit embeds any text");
+/// Vectors of the library itself, as an atlas has them.
+fn dense(set: &Judged, pages: &Pages, view: View, fit: &Fit) -> anyhow::Result<Run> {
+    let index = DenseIndex::new(embed_view(&set.library, pages, view, fit)?);
+    let requests: Vec<&str> = set.queries.iter().map(|query| query.text.as_str()).collect();
+    let asked = fit.embed(&requests, Role::Query)?;
     let nearest = |row: usize| -> Vec<Scored> {
-        let request = asked.row(row);
-        let mut scores: Vec<(f32, usize)> =
-            vectors.rows().map(|vector| dot(request, vector)).zip(0..).collect();
-        scores.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let scored = |&(score, skill): &(f32, usize)| Scored {
-            skill: set.library.skills()[skill].id.to_string(),
-            score: f64::from(score),
+        let hits = index.search(asked.row(row), 10);
+        let scored = |hit: &Hit| Scored {
+            skill: set.library.skills()[hit.skill.row()].id.to_string(),
+            score: f64::from(hit.score),
         };
-        scores.iter().take(10).map(scored).collect()
+        hits.iter().map(scored).collect()
     };
-    let hits: Vec<Vec<Scored>> = (0..set.queries.len()).into_par_iter().map(nearest).collect();
-    run_of(set, hits)
+    Ok(run_of(set, (0..set.queries.len()).into_par_iter().map(nearest).collect()))
 }

@@ -12,7 +12,7 @@ use fingerpost::compile::fit_of;
 use fingerpost::embedding::{Embedder, Role};
 use fingerpost::eval::Query;
 use fingerpost::index::{
-    DenseIndex, IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros,
+    DenseIndex, IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros, embed_view,
 };
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::page::write::pages_of;
@@ -20,9 +20,8 @@ use fingerpost::route::none::evidence;
 use fingerpost::route::{Candidate, RouteConfig, route, wanted_score};
 use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Reading, Retriever, Searcher};
-use fingerpost::skill::SkillIdx;
 use fingerpost::text::Tokenizer;
-use fingerpost::view::{Cards, View, index_text};
+use fingerpost::view::{Cards, View};
 
 use crate::judged::{Judged, compile_library};
 use crate::ours;
@@ -60,11 +59,7 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
     };
     let phrases = SparseIndex::build(&library, &pages, &phrases);
     let fit = fit_of(&compiled)?;
-    let texts: Vec<String> = (0..library.skills().len() as u32)
-        .map(|row| index_text(&library, &pages, SkillIdx(row), View::Full).joined())
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let dense = DenseIndex::new(fit.embed(&texts, Role::Document)?);
+    let dense = DenseIndex::new(embed_view(&library, &pages, View::Full, &fit)?);
     let searcher = Searcher {
         retriever: Retriever::Bm25,
         sparse: terms,

@@ -8,14 +8,12 @@ use std::path::PathBuf;
 use clap::Args;
 use fingerpost::atlas::Compiled;
 use fingerpost::compile::fit_of;
-use fingerpost::embedding::{Embedder, Role};
 use fingerpost::eval::{Measure, Run, Scored, evaluate};
-use fingerpost::index::{DenseIndex, Scratch, SparseConfig, SparseIndex};
+use fingerpost::index::{DenseIndex, Scratch, SparseConfig, SparseIndex, embed_view};
 use fingerpost::page::Pages;
 use fingerpost::page::write::pages_of;
 use fingerpost::search::{Dense, Reading, Retriever, Searcher};
-use fingerpost::skill::SkillIdx;
-use fingerpost::view::{View, index_text};
+use fingerpost::view::View;
 use rayon::prelude::*;
 
 use crate::judged::{CLOSED, EXAMPLES, Judged, spread};
@@ -102,11 +100,8 @@ fn searcher(
 ) -> anyhow::Result<Searcher> {
     let dense = if retriever.is_dense() {
         let fit = fit_of(compiled)?;
-        let texts: Vec<String> = (0..judged.library.skills().len() as u32)
-            .map(|row| index_text(&judged.library, pages, SkillIdx(row), config.view).joined())
-            .collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let index = DenseIndex::new(fit.embed(&texts, Role::Document)?);
+        let vectors = embed_view(&judged.library, pages, config.view, &fit)?;
+        let index = DenseIndex::new(vectors);
         Some(Dense { index, embedder: Box::new(fit) })
     } else {
         None

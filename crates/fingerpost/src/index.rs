@@ -18,7 +18,7 @@ pub(crate) mod vocabulary;
 
 use std::fmt;
 
-pub use dense::{DenseIndex, nearest};
+pub use dense::{DenseIndex, embed_view, nearest};
 pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};

@@ -8,14 +8,26 @@ use super::{Asked, Half, MAX, Outcome};
 
 pub(super) fn print(asked: &[Asked]) {
     println!("Success@1, mean over data sets; p: paired randomisation, two-sided\n");
-    header(&["library", "half", "requests", "rank 1", "chooser", "in pool", "wins / losses", "p"]);
+    header(&[
+        "library",
+        "half",
+        "requests",
+        "rank 1, words as they are",
+        "rank 1, as they suit",
+        "chooser",
+        "in pool",
+        "wins / losses",
+        "p",
+    ]);
     for (asked, half) in halves(asked) {
         let tested = asked.compare(half, "Success@1", |o| &o.retrieved, |o| &o.chosen);
+        let plain = asked.compare(half, "Success@1", |o| &o.plain, |o| &o.chosen);
         let found = asked.compare(half, "Success@1000", |o| &o.chosen, |o| &o.chosen);
         row(&[
             asked.judged.name.clone(),
             half.name().into(),
             tested.queries.to_string(),
+            percent(plain.baseline),
             percent(tested.baseline),
             format!("**{}**", percent(tested.system)),
             percent(found.system),

@@ -4,16 +4,15 @@ use std::path::Path;
 
 use super::{Atlas, AtlasError, Compiled, vectors};
 use crate::diagnostic::Warned;
-use crate::embedding::{Embedder, Role, Vectors};
+use crate::embedding::{Embedder, Vectors};
 use crate::index::coarse::{Coarse, Coarseness};
-use crate::index::{DenseIndex, FORMAT_VERSION};
+use crate::index::{DenseIndex, FORMAT_VERSION, embed_view};
 use crate::library::{Library, LoadOptions, Root};
 use crate::page::write::pages_of;
-use crate::skill::SkillIdx;
-use crate::view::{View, index_text};
+use crate::view::View;
 
-/// Encoders that read less than this see the page before the document: what comes last is cut.
-const SHORT_WINDOW: usize = 2048;
+/// Raised whenever a view's vectors come about in another way.
+const VERSION: u32 = 2;
 
 impl Atlas {
     /// The vectors of a view of the compiled library: mapped if they are there and sound, embedded
@@ -29,7 +28,7 @@ impl Atlas {
         let pages =
             if view.reads_pages() { super::pages::digest(&compiled.pages) } else { String::new() };
         // The text of a view is a matter of the format, as in the sparse index.
-        let made = format!("{FORMAT_VERSION} {}", embedder.profile().key());
+        let made = format!("{FORMAT_VERSION}.{VERSION} {}", embedder.profile().key());
         let key = format!("{made} {} {pages} {view}", compiled.library);
         let key = &blake3::hash(key.as_bytes()).to_hex()[..16];
         let folder = self.path.join("index");
@@ -41,18 +40,11 @@ impl Atlas {
         }
         let Warned { value: library, .. } = Library::load(roots, options)?;
         let pages = pages_of(&compiled.pages, &library);
-        let short = embedder.profile().max_tokens < SHORT_WINDOW;
-        let texts: Vec<String> = (0..library.skills().len() as u32)
-            .map(|row| {
-                let text = index_text(&library, &pages, SkillIdx(row), view);
-                if short { text.page_first() } else { text.joined() }
-            })
-            .collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let found = embedder.embed(&texts, Role::Document)?;
+        let found = embed_view(&library, &pages, view, embedder)?;
         // Without the file the work is done again next time, which is no reason to fail.
         let _ = self.write(&file, &vectors::to_bytes(&found));
-        Ok((self.with_copy(found, &file), texts.len()))
+        let embedded = found.len();
+        Ok((self.with_copy(found, &file), embedded))
     }
 
     /// The vectors of this file with the coarse copy that suits them, from the file beside it if it

@@ -9,8 +9,11 @@ use rayon::prelude::*;
 use super::Hit;
 use super::coarse::{Coarse, Coarseness};
 use super::top_k::TopK;
-use crate::embedding::{Vectors, dot};
+use crate::embedding::{EmbedError, Embedder, Role, Vectors, dot};
+use crate::library::Library;
+use crate::page::Pages;
 use crate::skill::SkillIdx;
+use crate::view::{IndexText, View, index_text};
 
 /// Rows that one thread scans before another could help.
 pub(super) const CHUNK: usize = 4096;
@@ -20,6 +23,39 @@ pub(super) const CHUNK: usize = 4096;
 pub struct DenseIndex {
     vectors: Vectors,
     coarse: Option<Coarse>,
+}
+
+/// Encoders that read less than this see the page before the document: what comes last is cut.
+const SHORT_WINDOW: usize = 2048;
+
+/// What a page counts beside its document where a vector is a sum of words: in one text with a long
+/// document it would drown.
+const PAGE: f32 = 0.35;
+
+/// The vectors of what a view shows of each skill.
+pub fn embed_view(
+    library: &Library,
+    pages: &Pages,
+    view: View,
+    embedder: &dyn Embedder,
+) -> Result<Vectors, EmbedError> {
+    let texts = (0..library.skills().len() as u32)
+        .map(|row| index_text(library, pages, SkillIdx(row), view));
+    let embed = |texts: Vec<String>| {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        embedder.embed(&texts, Role::Document)
+    };
+    let window = embedder.profile().max_tokens;
+    if window < usize::MAX {
+        let short = window < SHORT_WINDOW;
+        return embed(
+            texts.map(|text| if short { text.page_first() } else { text.joined() }).collect(),
+        );
+    }
+    let (heads, tails) = texts.map(|IndexText { head, tail }| (head, tail)).unzip();
+    let (heads, tails) = (embed(heads)?, embed(tails)?);
+    let sums = heads.values().iter().zip(tails.values()).map(|(head, tail)| head + PAGE * tail);
+    Ok(Vectors::new(heads.dimensions(), sums.collect()))
 }
 
 impl DenseIndex {
