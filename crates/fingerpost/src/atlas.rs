@@ -43,7 +43,7 @@ pub enum AtlasError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// An index file turned out damaged while it was in use.
-    #[error("{} {source}; delete it and run the command again to rebuild it", path.display())]
+    #[error("cannot use {}; delete it and run the command again to rebuild it", path.display())]
     Index {
         /// The file.
         path: PathBuf,

@@ -16,12 +16,15 @@ mod prefetch;
 mod top_k;
 pub(crate) mod vocabulary;
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::sync::OnceLock;
 
 pub use dense::{DenseIndex, embed_view, nearest};
 pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use self::file::{Layout, Postings, SEGMENT, Storage};
 use self::lists::Lists;
@@ -90,6 +93,9 @@ pub struct SparseIndex {
     layout: Layout,
     /// Numbers of the terms that are no rarer than [`MOST_IDLE`] in a request.
     idle: Vec<u32>,
+    /// Rows by the hashes of their names, once somebody asks: a long request can name dozens of
+    /// things, and each may be a skill.
+    names: OnceLock<Vec<(u64, SkillIdx)>>,
 }
 
 /// Working memory of a search, to be used again for the next one.
@@ -122,7 +128,7 @@ impl SparseIndex {
             idle.extend(IDLE.iter().filter_map(|word| layout.terms(&storage).find(word)));
             idle.sort_unstable();
         }
-        Self { storage, layout, idle }
+        Self { storage, layout, idle, names: OnceLock::new() }
     }
 
     /// The bytes to keep on disk.
@@ -178,13 +184,28 @@ impl SparseIndex {
 
     /// The row of a skill, by id or, failing that, by a name that only one skill has.
     pub fn find(&self, id_or_name: &str) -> Option<SkillIdx> {
-        let rows = (0..self.len() as u32).map(SkillIdx);
-        let by_id = rows.clone().find(|&row| self.id(row) == id_or_name);
-        by_id.or_else(|| {
-            let mut named = rows.filter(|&row| self.name(row) == id_or_name);
-            let first = named.next();
-            if named.next().is_none() { first } else { None }
-        })
+        let (mut low, mut high) = (0, self.len() as u32);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.id(SkillIdx(middle)).cmp(id_or_name) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(SkillIdx(middle)),
+            }
+        }
+        let hash = xxh3_64(id_or_name.as_bytes());
+        let names = self.names.get_or_init(|| {
+            let rows = (0..self.len() as u32).map(SkillIdx);
+            let mut names: Vec<(u64, SkillIdx)> =
+                rows.map(|row| (xxh3_64(self.name(row).as_bytes()), row)).collect();
+            names.sort_unstable();
+            names
+        });
+        let from = names.partition_point(|&(name, _)| name < hash);
+        let same = names[from..].iter().take_while(|&&(name, _)| name == hash);
+        let mut named = same.filter(|&&(_, row)| self.name(row) == id_or_name);
+        let first = named.next();
+        if named.next().is_none() { first.map(|&(_, row)| row) } else { None }
     }
 
     /// The best `k` skills for a request, best first; equal scores in the order of ids.
@@ -365,4 +386,30 @@ pub struct TermShare {
     pub idf: f32,
     /// How many skills have it.
     pub skills: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::name::tests::skill;
+
+    #[test]
+    fn a_skill_is_found_by_its_id_or_by_a_name_of_its_own() {
+        let skills = [("a/x", "x"), ("b/x", "x"), ("c/y", "y"), ("d/z", "a/x"), ("y", "w")];
+        let skills = skills.map(|(id, name)| skill(id, name, "Does.", "")).to_vec();
+        let library = Library::from_skills(skills).value;
+        let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
+        for (asked, row) in [
+            ("a/x", Some(0)),
+            ("b/x", Some(1)),
+            ("y", Some(4)),
+            ("w", Some(4)),
+            ("x", None),
+            ("", None),
+            ("zz", None),
+        ] {
+            assert_eq!(index.find(asked), row.map(SkillIdx), "{asked}");
+            assert_eq!(index.find(asked), library.find(asked), "{asked}");
+        }
+    }
 }
