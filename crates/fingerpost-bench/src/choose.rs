@@ -16,14 +16,13 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 use fingerpost::eval::Query;
-use fingerpost::index::{IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
 use fingerpost::page::Pages;
 use fingerpost::page::write::pages_of;
 use fingerpost::route::none::{calibrate, evidence};
 use fingerpost::route::{Candidate, Evidence, RouteConfig, route, wanted_score, weigh};
 use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Reading, Retriever, Searcher};
-use fingerpost::text::Tokenizer;
 use fingerpost::view::{Cards, View};
 use rayon::prelude::*;
 use serde_json::json;
@@ -156,12 +155,7 @@ fn ask(
     let pages = judged.theirs.as_ref().unwrap_or(&ours);
     let index = |config: &SparseConfig| SparseIndex::build(&judged.library, pages, config);
     let terms = index(&compiled.tuning.config(View::Full));
-    let phrases = SparseConfig {
-        model: SparseModel::Cosine,
-        tokenizer: Tokenizer::Phrases,
-        view: View::Full,
-        ..SparseConfig::default()
-    };
+    let phrases = SparseConfig::phrases(View::Full);
     let none_below = calibrate(&judged.library, pages, &compiled.neighborhoods, &terms)?;
     let router = Router {
         judged: &judged,

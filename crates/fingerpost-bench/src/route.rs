@@ -12,7 +12,7 @@ use fingerpost::compile::fit_of;
 use fingerpost::embedding::{Embedder, Role};
 use fingerpost::eval::Query;
 use fingerpost::index::{
-    DenseIndex, IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros, embed_view,
+    DenseIndex, IndexError, Scratch, SparseConfig, SparseIndex, Zeros, embed_view,
 };
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::page::write::pages_of;
@@ -20,7 +20,6 @@ use fingerpost::route::none::evidence;
 use fingerpost::route::{Candidate, RouteConfig, route, wanted_score};
 use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Reading, Retriever, Searcher};
-use fingerpost::text::Tokenizer;
 use fingerpost::view::{Cards, View};
 
 use crate::judged::{Judged, compile_library};
@@ -51,12 +50,7 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
     let compiled = compile_library(&library)?;
     let pages = pages_of(&compiled.pages, &library);
     let terms = SparseIndex::build(&library, &pages, &compiled.tuning.config(View::Full));
-    let phrases = SparseConfig {
-        model: SparseModel::Cosine,
-        tokenizer: Tokenizer::Phrases,
-        view: View::Full,
-        ..SparseConfig::default()
-    };
+    let phrases = SparseConfig::phrases(View::Full);
     let phrases = SparseIndex::build(&library, &pages, &phrases);
     let fit = fit_of(&compiled)?;
     let dense = DenseIndex::new(embed_view(&library, &pages, View::Full, &fit)?);

@@ -181,9 +181,7 @@ pub(crate) fn config_of(
     let plain = SparseConfig { view, ..SparseConfig::default() };
     match retriever {
         Retriever::Tfidf => SparseConfig { model: SparseModel::Tfidf, ..plain },
-        Retriever::Phrases => {
-            SparseConfig { model: SparseModel::Cosine, tokenizer: Tokenizer::Phrases, ..plain }
-        }
+        Retriever::Phrases => SparseConfig::phrases(view),
         Retriever::Hybrid => tuning.config(view),
         Retriever::Bm25 if suiting => tuning.config(view),
         Retriever::Bm25 | Retriever::Dense | Retriever::RoundRobin => plain,
@@ -201,7 +199,7 @@ pub(crate) struct Search {
     pub(crate) k: usize,
     #[command(flatten)]
     pub(crate) retriever: RetrieverArgs,
-    /// Show which terms gave which share of each score.
+    /// Show which terms gave which share of each score, as far as words go.
     #[arg(long)]
     pub(crate) explain: bool,
     /// By words alone, and also skills that share none with the request, with score 0.

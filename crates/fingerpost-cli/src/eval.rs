@@ -13,7 +13,7 @@ use fingerpost::eval::{
     write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
 use fingerpost::index::Scratch;
-use fingerpost::search::{SearchError, Searcher};
+use fingerpost::search::{Retriever, SearchError, Searcher};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -120,7 +120,10 @@ fn depth(eval: &Eval) -> usize {
 
 fn tag(eval: &Eval) -> String {
     let retriever = &eval.retriever;
-    let by = retriever.retriever.map_or("suiting".to_owned(), |by| by.to_string());
+    let by = match retriever.retriever.or(retriever.reference.then_some(Retriever::Bm25)) {
+        Some(by) => by.to_string(),
+        None => "suiting".to_owned(),
+    };
     let mode = if retriever.reference { "-reference" } else { "" };
     match eval.chooser {
         None => format!("{by}-{}{mode}", retriever.view),

@@ -8,13 +8,12 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
 use fingerpost::atlas::Compiled;
-use fingerpost::index::{Hit, IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
+use fingerpost::index::{Hit, IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
 use fingerpost::page::Page;
 use fingerpost::route::none::evidence;
 use fingerpost::route::{Candidate, Decision, Route, RouteConfig, route, wanted_score};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillId;
-use fingerpost::text::Tokenizer;
 use fingerpost::view::{Cards, View};
 use serde::Serialize;
 
@@ -124,12 +123,7 @@ impl Router {
     ) -> anyhow::Result<Self> {
         let compiled = neighbors::open(library, global)?;
         let searcher = candidates_by(retriever, View::Full, &compiled, library, global)?;
-        let config = SparseConfig {
-            model: SparseModel::Cosine,
-            tokenizer: Tokenizer::Phrases,
-            view: View::Full,
-            ..SparseConfig::default()
-        };
+        let config = SparseConfig::phrases(View::Full);
         let phrases = source::index(library, global, &config)?.index;
         let config = compiled.tuning.config(View::Full);
         let suiting = match *searcher.sparse.config() == config {

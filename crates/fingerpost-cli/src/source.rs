@@ -19,6 +19,13 @@ use crate::{embedder, neighbors};
 /// The roots named, or those the agents on this machine would read.
 pub(crate) fn roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
     if !args.library.is_empty() {
+        // Before anything is made: an atlas in a folder that is not there would make the folder.
+        for library in &args.library {
+            if let Err(error) = library.metadata() {
+                let message = format!("cannot read library {}: {error}", library.display());
+                return Err(UsageError::new(message).into());
+            }
+        }
         return Ok(args.library.iter().map(Root::new).collect());
     }
     let here = std::env::current_dir().context("cannot tell the current folder")?;

@@ -107,6 +107,19 @@ fn nothing_found_is_said_and_exits_with_one() {
 }
 
 #[test]
+fn a_library_that_is_not_there_is_not_made() {
+    let atlas = folder();
+    let gone = atlas.path().join("gone");
+    for verb in [&["search", "x", "--library"][..], &["route", "x", "--library"], &["compile"]] {
+        let mut command = fingerpost(&atlas);
+        let missing = run(command.env_remove("FINGERPOST_ATLAS").args(verb).arg(&gone));
+        assert_eq!(missing.code, 2, "{verb:?}");
+        assert!(missing.err.contains("cannot read library"), "{verb:?}: {}", missing.err);
+        assert!(!gone.exists(), "{verb:?}");
+    }
+}
+
+#[test]
 fn wrong_input_exits_with_two_and_names_the_subject() {
     let atlas = folder();
     let mut command = fingerpost(&atlas);

@@ -114,7 +114,7 @@ fn the_chooser_beats_rank_1_and_answers_what_can_be_answered() {
 fn every_retriever_and_view_answers() {
     let fixture = Fixture::new();
     for retriever in ["bm25", "tfidf", "phrases", "dense", "hybrid", "round-robin"] {
-        for view in ["raw", "full"] {
+        for view in ["raw", "full", "doc2query"] {
             let request = "corrected QT with the cube root of RR";
             let answer =
                 fixture.json(&["search", request, "--retriever", retriever, "--view", view]);

@@ -50,6 +50,14 @@ pub struct SparseConfig {
     pub fields: FieldWeights,
 }
 
+impl SparseConfig {
+    /// Words and pairs of words, whatever their endings: what the local chooser reads.
+    pub fn phrases(view: View) -> Self {
+        let (model, tokenizer) = (SparseModel::Cosine, Tokenizer::Phrases);
+        Self { model, tokenizer, view, fields: FieldWeights::default() }
+    }
+}
+
 impl fmt::Display for SparseConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, view {}, tokenizer {}", self.model, self.view, self.tokenizer)?;

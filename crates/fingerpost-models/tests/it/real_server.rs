@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use fingerpost::atlas::{Atlas, Budget, Ledger, Recorded, Spent};
 use fingerpost::chat::{Chat, Prompt};
-use fingerpost::index::{SparseConfig, SparseIndex, SparseModel};
+use fingerpost::index::{SparseConfig, SparseIndex};
 use fingerpost::library::Library;
 use fingerpost::page::llm::{
     Draft, LlmConfig, LlmWriter, Neighborhood, Outcome, Unit, Written, check,
@@ -23,7 +23,6 @@ use fingerpost::reply::Tally;
 use fingerpost::route::llm::{Answering, ChooserConfig, LlmChooser};
 use fingerpost::route::{Candidate, Route};
 use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
-use fingerpost::text::Tokenizer;
 use fingerpost::view::{Cards, View};
 use fingerpost_models::{Api, ChatConfig, Format, HttpChat, RetryConfig};
 
@@ -183,12 +182,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
     let library = Library::from_skills(vec![first, second, hostile]).value;
     let case = Case { request: "A cube root".into(), skill: Some(SkillId::new("fridericia")) };
     let page = Page { trigger: String::new(), boundary: vec![case], body: String::new() };
-    let config = SparseConfig {
-        model: SparseModel::Cosine,
-        tokenizer: Tokenizer::Phrases,
-        view: View::Full,
-        ..SparseConfig::default()
-    };
+    let config = SparseConfig::phrases(View::Full);
     let phrases = SparseIndex::build(&library, &Pages::default(), &config);
     let candidates: Vec<Candidate<'_>> = (0..)
         .zip(library.skills())

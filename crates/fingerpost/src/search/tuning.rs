@@ -79,7 +79,7 @@ const BETTER: f64 = 1.0;
 const COST: f64 = 0.02;
 
 /// What vectors count at most, beside words: with equal weight fusion loses first places, with half
-/// of it none (docs/routing.md).
+/// of it hardly any (docs/routing.md).
 const DENSE: f64 = 0.5;
 
 /// A retriever that finds less than this share of what the other finds gets no weight.

@@ -6,11 +6,10 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::chat::{Finish, Usage};
-use crate::index::{SparseConfig, SparseModel};
+use crate::index::SparseConfig;
 use crate::library::Library;
 use crate::page::{Case, Page, Pages};
 use crate::skill::{Invocation, Origin, Skill, SkillIdx};
-use crate::text::Tokenizer;
 use crate::view::View;
 
 /// Says what its script says, the last line again and again; remembers what it was asked.
@@ -103,12 +102,7 @@ fn choose_among(
 ) -> Result<(Route, Tally), ChooseError> {
     let library = Library::from_skills(skills).value;
     let pages = Pages::new(vec![page.clone()]);
-    let phrases = SparseConfig {
-        model: SparseModel::Cosine,
-        tokenizer: Tokenizer::Phrases,
-        view: View::Full,
-        ..SparseConfig::default()
-    };
+    let phrases = SparseConfig::phrases(View::Full);
     let phrases = SparseIndex::build(&library, &pages, &phrases);
     let candidates: Vec<Candidate<'_>> = (0..)
         .map(SkillIdx)
