@@ -1,7 +1,7 @@
 //! `choose`: does the chooser without a model beat the first hit, and does it know when it does?
 //!
-//! Every library is compiled by the local writer (`sra-177` has the pages of a strong model) and
-//! asked its judged requests. Whatever is tuned is tuned on one half of them, by a hash of their
+//! Every library is compiled by the local writer (`examples-strong` and `sra-177` have the pages of a strong
+//! model) and asked its judged requests. Whatever is tuned is tuned on one half of them, by a hash of their
 //! ids, and reported on the other. The tables are Markdown, as they stand in docs/routing.md.
 
 mod boundary;
@@ -16,18 +16,14 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 use fingerpost::eval::Query;
-use fingerpost::index::{IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
-use fingerpost::page::Pages;
+use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};
 use fingerpost::page::write::pages_of;
-use fingerpost::route::none::{calibrate, evidence};
-use fingerpost::route::{Candidate, Evidence, RouteConfig, route, wanted_score, weigh};
-use fingerpost::search::tuning::Trust;
-use fingerpost::search::{Reading, Retriever, Searcher};
-use fingerpost::view::{Cards, View};
+use fingerpost::route::{Candidate, Evidence, RouteConfig, Router, route, weigh};
+use fingerpost::view::View;
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::judged::{CLOSED, EXAMPLES, Judged, spread};
+use crate::judged::{CLOSED, EXAMPLES, Judged, STRONG, spread};
 
 /// What `choose` was asked to do.
 #[derive(Debug, Args)]
@@ -52,7 +48,7 @@ pub(crate) struct Choose {
     plot: Option<PathBuf>,
 }
 
-const NAMES: [&str; 6] = [EXAMPLES, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
+const NAMES: [&str; 7] = [EXAMPLES, STRONG, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
 
 /// Skills in an answer at most, where several are asked for.
 const MAX: usize = 3;
@@ -132,51 +128,23 @@ pub(crate) fn run(arguments: &Choose) -> anyhow::Result<()> {
     arguments.plot.as_ref().map_or(Ok(()), |file| plot::draw(&asked, file))
 }
 
-/// All that answers the requests of a library.
-struct Router<'a> {
-    judged: &'a Judged,
-    pages: &'a Pages,
-    searcher: Searcher,
-    phrases: SparseIndex,
-    /// BM25 over words as they are.
-    plain: SparseIndex,
-    config: RouteConfig,
-    pool: usize,
-}
-
 fn ask(
     mut judged: Judged,
     arguments: &Choose,
     features: Option<&mut BufWriter<File>>,
 ) -> anyhow::Result<Asked> {
     judged.queries = spread(std::mem::take(&mut judged.queries), arguments.requests);
-    let compiled = judged.compile()?;
-    let ours = pages_of(&compiled.pages, &judged.library);
-    let pages = judged.theirs.as_ref().unwrap_or(&ours);
-    let index = |config: &SparseConfig| SparseIndex::build(&judged.library, pages, config);
-    let terms = index(&compiled.tuning.config(View::Full));
-    let phrases = SparseConfig::phrases(View::Full);
-    let none_below = calibrate(&judged.library, pages, &compiled.neighborhoods, &terms)?;
-    let router = Router {
-        judged: &judged,
-        pages,
-        searcher: Searcher {
-            retriever: Retriever::Bm25,
-            sparse: terms,
-            dense: None,
-            trust: Trust::SPARSE,
-            reading: Reading::Careful,
-        },
-        phrases: index(&phrases),
-        plain: index(&SparseConfig { view: View::Full, ..SparseConfig::default() }),
-        config: RouteConfig { none_below, max: MAX, cards: Cards::Boundary },
-        pool: arguments.pool,
-    };
+    let router = judged.router(MAX, arguments.pool)?;
+    let pages = pages_of(&router.compiled.pages, &judged.library);
+    let config = SparseConfig { view: View::Full, ..SparseConfig::default() };
+    let plain = SparseIndex::build(&judged.library, &pages, &config);
+    let none_below = router.config.none_below;
+    let asking = Asking { judged: &judged, router, plain };
     let answers: Vec<(Outcome, String)> = judged
         .queries
         .par_iter()
         .map_init(Scratch::default, |scratch, query| {
-            router.answer(query, scratch, features.is_some())
+            asking.answer(query, scratch, features.is_some())
         })
         .collect::<anyhow::Result<_>>()?;
     let (outcomes, lines): (Vec<Outcome>, Vec<String>) = answers.into_iter().unzip();
@@ -186,41 +154,34 @@ fn ask(
     Ok(Asked { judged, outcomes, none_below })
 }
 
-impl Router<'_> {
+/// What answers the requests of a library, and what it is compared with.
+struct Asking<'a> {
+    judged: &'a Judged,
+    router: Router,
+    /// BM25 over words as they are.
+    plain: SparseIndex,
+}
+
+impl Asking<'_> {
     fn answer(
         &self,
         query: &Query,
         scratch: &mut Scratch,
         with_features: bool,
     ) -> anyhow::Result<(Outcome, String)> {
-        let terms = &self.searcher.sparse;
-        let hits = self.searcher.candidates(&query.text, self.pool, &self.phrases, scratch)?;
-        let retrieved = hits.iter().map(|hit| terms.id(hit.skill).to_owned()).collect();
-        let words = wanted_score(&query.text, terms);
-        let candidates: Vec<Candidate<'_>> = hits
-            .iter()
-            .map(|hit| {
-                let skill = &self.judged.library.skills()[hit.skill.row()];
-                Ok(Candidate {
-                    skill: hit.skill,
-                    id: skill.id.as_str(),
-                    name: &skill.name,
-                    description: &skill.description,
-                    page: self.pages.get(hit.skill),
-                    words: words(hit.skill)?,
-                })
-            })
-            .collect::<Result<_, IndexError>>()?;
-        let evidences = weigh(&query.text, &candidates, &self.phrases)?;
+        let Router { searcher, phrases, config, pool, .. } = &self.router;
+        let hits = searcher.candidates(&query.text, *pool, phrases, scratch)?;
+        let candidates = self.router.candidates(&query.text, &hits)?;
+        let retrieved = candidates.iter().map(|candidate| candidate.id.to_owned()).collect();
+        let evidences = weigh(&query.text, &candidates, phrases)?;
         let ids = |order: &[Evidence]| -> Vec<String> {
             order.iter().map(|evidence| candidates[evidence.candidate].id.to_owned()).collect()
         };
-        let best = terms.search(&query.text, 1, Zeros::Dropped, scratch)?;
-        let fit = evidence(&query.text, best.first().map_or(0.0, |hit| hit.score), terms);
-        let answer = route(&query.text, &candidates, fit, &self.phrases, &self.config)?;
-        let always = RouteConfig { none_below: 0.0, ..self.config };
-        let set = route(&query.text, &candidates, fit, &self.phrases, &always)?;
-        let bounded = boundary::reorder(&query.text, &candidates, &evidences, &self.phrases);
+        let fit = self.router.fit(&query.text, &hits, scratch)?;
+        let answer = route(&query.text, &candidates, fit, phrases, config)?;
+        let always = RouteConfig { none_below: 0.0, ..*config };
+        let set = route(&query.text, &candidates, fit, phrases, &always)?;
+        let bounded = boundary::reorder(&query.text, &candidates, &evidences, phrases);
         let lines = if with_features {
             self.features(query, &candidates, &evidences)?
         } else {
@@ -228,7 +189,7 @@ impl Router<'_> {
         };
         let plain = self.plain.search(&query.text, 1, Zeros::Dropped, scratch)?;
         let outcome = Outcome {
-            plain: plain.iter().map(|hit| terms.id(hit.skill).to_owned()).collect(),
+            plain: plain.iter().map(|hit| self.plain.id(hit.skill).to_owned()).collect(),
             retrieved,
             chosen: ids(&evidences),
             bounded: ids(&bounded),

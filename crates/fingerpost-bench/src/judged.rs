@@ -2,22 +2,27 @@
 //!
 //! `examples` is the project's own and always there; the others are looked for in the folder of the
 //! real data. `sra-177` is the part of `sra` that a strong model wrote pages for, asked as many
-//! requests of each data set.
+//! requests of each data set; `examples-strong` has the pages that one wrote for the examples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
 use fingerpost::atlas::Compiled;
-use fingerpost::compile::{CompileConfig, Vectorizer, compile};
+use fingerpost::compile::{CompileConfig, Vectorizer, compile, none_below};
 use fingerpost::embedding::FitConfig;
 use fingerpost::eval::{Qrels, Query, read_qrels, read_queries};
+use fingerpost::index::{SparseConfig, SparseIndex};
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::neighborhood::NeighborhoodConfig;
 use fingerpost::page::local::LocalConfig;
-use fingerpost::page::write::{Again, Writer};
+use fingerpost::page::write::{Again, Writer, pages_of};
 use fingerpost::page::{Case, Page, Pages};
+use fingerpost::route::{RouteConfig, Router};
+use fingerpost::search::tuning::Trust;
+use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::skill::SkillId;
+use fingerpost::view::{Cards, View};
 use serde::Deserialize;
 
 /// The closed library of a strong model's pages.
@@ -25,6 +30,9 @@ pub(crate) const CLOSED: &str = "sra-177";
 
 /// The project's own library.
 pub(crate) const EXAMPLES: &str = "examples";
+
+/// The same with the pages of a strong model.
+pub(crate) const STRONG: &str = "examples-strong";
 
 /// Requests of each data set that the closed library is asked.
 const ASKED: usize = 220;
@@ -42,19 +50,36 @@ impl Judged {
     /// The set of this name, or `None` where its folder is not there.
     pub(crate) fn open(name: &str, data: &Path) -> anyhow::Result<Option<Self>> {
         let folder = match name {
-            EXAMPLES => Path::new("examples/library").to_path_buf(),
+            EXAMPLES | STRONG => Path::new("examples/library").to_path_buf(),
             _ => data.join(name),
         };
         if !folder.is_dir() {
             return Ok(None);
         }
-        let judged = if name == CLOSED { closed(&folder, data) } else { open(name, &folder) };
+        let judged = match name {
+            CLOSED => closed(&folder, data),
+            STRONG => open(name, &folder).and_then(strong),
+            _ => open(name, &folder),
+        };
         judged.map(Some).with_context(|| format!("cannot load {}", folder.display()))
     }
 
-    /// What the local writer makes of the library.
+    /// The library with its pages: the local writer's, or those that somebody else wrote.
     pub(crate) fn compile(&self) -> anyhow::Result<Compiled> {
-        compile_library(&self.library)
+        let mut compiled = compile_library(&self.library)?;
+        if let Some(theirs) = &self.theirs {
+            for row in &mut compiled.pages {
+                let skill = self.library.find(row.skill.as_str());
+                row.page = skill.and_then(|skill| theirs.get(skill)).cloned();
+            }
+            compiled.none_below = none_below(&self.library, &compiled);
+        }
+        Ok(compiled)
+    }
+
+    /// What answers its requests, with so many skills and candidates.
+    pub(crate) fn router(&self, max: usize, pool: usize) -> anyhow::Result<Router> {
+        Ok(router(&self.library, self.compile()?, max, pool))
     }
 
     /// Has the request an answer?
@@ -79,6 +104,22 @@ pub(crate) fn compile_library(library: &Library) -> anyhow::Result<Compiled> {
     };
     let vectorizer = Vectorizer::Fit(FitConfig::default());
     Ok(compile(library, String::new(), None, &vectorizer, &config, &|_| {})?.0)
+}
+
+/// What answers the requests of a compiled library.
+pub(crate) fn router(library: &Library, compiled: Compiled, max: usize, pool: usize) -> Router {
+    let pages = pages_of(&compiled.pages, library);
+    let index = |config: &SparseConfig| SparseIndex::build(library, &pages, config);
+    let searcher = Searcher {
+        retriever: Retriever::Bm25,
+        sparse: index(&compiled.tuning.config(View::Full)),
+        dense: None,
+        trust: Trust::SPARSE,
+        reading: Reading::Careful,
+    };
+    let phrases = index(&SparseConfig::phrases(View::Full));
+    let config = RouteConfig { none_below: compiled.none_below, max, cards: Cards::Boundary };
+    Router { compiled, searcher, phrases, suiting: None, config, pool }
 }
 
 fn open(name: &str, folder: &Path) -> anyhow::Result<Judged> {
@@ -136,6 +177,25 @@ fn closed(folder: &Path, data: &Path) -> anyhow::Result<Judged> {
     }
     let queries = by_set.into_values().flat_map(|queries| spread(queries, ASKED)).collect();
     Ok(Judged { name: CLOSED.to_owned(), library, queries, qrels, theirs })
+}
+
+/// A page as `fingerpost export` writes it.
+#[derive(Deserialize)]
+struct Exported {
+    skill: SkillId,
+    #[serde(flatten)]
+    page: Page,
+}
+
+fn strong(judged: Judged) -> anyhow::Result<Judged> {
+    let text = read_unpacked(Path::new("examples/pages/strong-model.jsonl"))?;
+    let mut pages: BTreeMap<SkillId, Page> = BTreeMap::new();
+    for line in text.split('\n').filter(|line| !line.is_empty()) {
+        let Exported { skill, page } = serde_json::from_str(line)?;
+        pages.insert(skill, page);
+    }
+    let theirs = judged.library.skills().iter().map(|skill| pages.remove(&skill.id)).collect();
+    Ok(Judged { theirs: Some(Pages::new(theirs)), ..judged })
 }
 
 /// Their boundary, cut into cases where each neighbor is named.

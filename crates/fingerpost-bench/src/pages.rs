@@ -16,7 +16,7 @@ use fingerpost::page::{Pages, Status};
 use fingerpost::view::View;
 use rayon::prelude::*;
 
-use crate::judged::{CLOSED, EXAMPLES, Judged};
+use crate::judged::{CLOSED, EXAMPLES, Judged, STRONG, compile_library};
 
 /// What `pages` was asked to do.
 #[derive(Debug, Args)]
@@ -32,8 +32,17 @@ pub(crate) struct PagesArgs {
     skip_dense: bool,
 }
 
-const NAMES: [&str; 8] =
-    [EXAMPLES, CLOSED, "metatool", "bfcl", "ultratool-en", "ultratool-zh", "livemcpbench", "sra"];
+const NAMES: [&str; 9] = [
+    EXAMPLES,
+    STRONG,
+    CLOSED,
+    "metatool",
+    "bfcl",
+    "ultratool-en",
+    "ultratool-zh",
+    "livemcpbench",
+    "sra",
+];
 const VIEWS: [View; 5] = [View::Raw, View::Doc2query, View::Trigger, View::Body, View::Full];
 
 pub(crate) fn run(arguments: &PagesArgs) -> anyhow::Result<()> {
@@ -51,7 +60,7 @@ pub(crate) fn run(arguments: &PagesArgs) -> anyhow::Result<()> {
 
 fn measure(set: &Judged, arguments: &PagesArgs) -> anyhow::Result<()> {
     let start = Instant::now();
-    let compiled = set.compile()?;
+    let compiled = compile_library(&set.library)?;
     let seconds = start.elapsed().as_secs_f64();
     let count = |of: &dyn Fn(&&PageRow) -> bool| compiled.pages.iter().filter(of).count();
     println!(

@@ -11,18 +11,12 @@ use comfy_table::{Table, presets};
 use fingerpost::compile::fit_of;
 use fingerpost::embedding::{Embedder, Role};
 use fingerpost::eval::Query;
-use fingerpost::index::{
-    DenseIndex, IndexError, Scratch, SparseConfig, SparseIndex, Zeros, embed_view,
-};
+use fingerpost::index::{DenseIndex, Scratch, Zeros, embed_view};
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::page::write::pages_of;
-use fingerpost::route::none::evidence;
-use fingerpost::route::{Candidate, RouteConfig, route, wanted_score};
-use fingerpost::search::tuning::Trust;
-use fingerpost::search::{Reading, Retriever, Searcher};
-use fingerpost::view::{Cards, View};
+use fingerpost::view::View;
 
-use crate::judged::{Judged, compile_library};
+use crate::judged::{Judged, compile_library, router, spread};
 use crate::ours;
 
 /// What `route` was asked to do.
@@ -43,48 +37,16 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
         eprintln!("SKIPPED: {} has no sra", arguments.data.display());
         return Ok(());
     };
-    let queries = crate::judged::spread(judged.queries, arguments.requests);
+    let queries = spread(judged.queries, arguments.requests);
     let roots = ["sra", "pool-zh"].map(|name| Root::new(arguments.data.join(name)));
     let library = Library::load(&roots, LoadOptions::default())?.value;
     eprintln!("compiling {} skills", library.skills().len());
     let compiled = compile_library(&library)?;
     let pages = pages_of(&compiled.pages, &library);
-    let terms = SparseIndex::build(&library, &pages, &compiled.tuning.config(View::Full));
-    let phrases = SparseConfig::phrases(View::Full);
-    let phrases = SparseIndex::build(&library, &pages, &phrases);
     let fit = fit_of(&compiled)?;
     let dense = DenseIndex::new(embed_view(&library, &pages, View::Full, &fit)?);
-    let searcher = Searcher {
-        retriever: Retriever::Bm25,
-        sparse: terms,
-        dense: None,
-        trust: Trust::SPARSE,
-        reading: Reading::Careful,
-    };
-    let config = RouteConfig { none_below: compiled.none_below, max: 1, cards: Cards::Boundary };
+    let router = router(&library, compiled, 1, POOL);
     let scratch = &mut Scratch::default();
-    let choose = |query: &Query, scratch: &mut Scratch| {
-        let hits = searcher.candidates(&query.text, POOL, &phrases, scratch)?;
-        let words = wanted_score(&query.text, &searcher.sparse);
-        let candidates: Vec<Candidate<'_>> = hits
-            .iter()
-            .map(|hit| {
-                let skill = &library.skills()[hit.skill.row()];
-                Ok(Candidate {
-                    skill: hit.skill,
-                    id: skill.id.as_str(),
-                    name: &skill.name,
-                    description: &skill.description,
-                    page: pages.get(hit.skill),
-                    words: words(hit.skill)?,
-                })
-            })
-            .collect::<Result<_, IndexError>>()?;
-        let best = searcher.sparse.search(&query.text, 1, Zeros::Dropped, scratch)?;
-        let best = best.first().map_or(0.0, |hit| hit.score);
-        let fit = evidence(&query.text, best, &searcher.sparse);
-        anyhow::Ok(route(&query.text, &candidates, fit, &phrases, &config)?)
-    };
     let pool = ours::pool(1)?;
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -102,7 +64,7 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
         anyhow::Ok(())
     };
     time("search by words", &mut |query| {
-        searcher.search(&query.text, POOL, scratch)?;
+        router.searcher.search(&query.text, POOL, scratch)?;
         Ok(())
     })?;
     time("embed the request (fit)", &mut |query| {
@@ -116,7 +78,14 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
         rows.next().map(|row| dense.search(row, POOL));
         Ok(())
     })?;
-    time("route, local chooser", &mut |query| choose(query, scratch).map(|_| ()))?;
+    time("search by phrases", &mut |query| {
+        router.phrases.search(&query.text, POOL, Zeros::Dropped, scratch)?;
+        Ok(())
+    })?;
+    time("route, local chooser", &mut |query| {
+        router.route(&query.text, scratch)?;
+        Ok(())
+    })?;
     println!(
         "{} skills, {} requests of {} words in the mean, one thread\n{table}",
         library.skills().len(),

@@ -67,8 +67,7 @@ fn row(judged: &Judged) -> anyhow::Result<String> {
         let verdict = if trial.taken { "taken" } else { "left" };
         eprintln!("  {:<28} {:.3} → {:.3} {verdict}", trial.change, trial.before, trial.found);
     }
-    let ours = pages_of(&compiled.pages, &judged.library);
-    let pages = judged.theirs.as_ref().unwrap_or(&ours);
+    let pages = pages_of(&compiled.pages, &judged.library);
     let taken: Vec<&str> = compiled
         .tuning
         .trials
@@ -85,7 +84,7 @@ fn row(judged: &Judged) -> anyhow::Result<String> {
         (Retriever::Dense, suiting),
         (Retriever::Hybrid, suiting),
     ] {
-        let searcher = searcher(judged, pages, &compiled, retriever, &config)?;
+        let searcher = searcher(judged, &pages, &compiled, retriever, &config)?;
         cells.push(figures(judged, &searcher)?);
     }
     Ok(format!("| {} |", cells.join(" | ")))

@@ -13,7 +13,7 @@ use fingerpost::text::Tokenizer;
 use fingerpost::view::{FieldWeights, View};
 
 use crate::embedder::EmbedderArgs;
-use crate::llm::{LlmArgs, ModelArgs};
+use crate::llm::{ElsewhereArgs, LlmArgs, ModelArgs};
 use crate::output::UsageError;
 use crate::route::{Chooser, ChoosingArgs};
 
@@ -245,6 +245,8 @@ pub(crate) struct Eval {
     pub(crate) choosing: ChoosingArgs,
     #[command(flatten)]
     pub(crate) server: ModelArgs,
+    #[command(flatten)]
+    pub(crate) elsewhere: ElsewhereArgs,
 }
 
 /// What to measure, and over which groups.

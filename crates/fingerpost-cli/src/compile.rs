@@ -113,7 +113,10 @@ fn by_model(
     let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
     let is_done = |row: &PageRow| row.status == Status::Pinned || row.writer == identity;
     compiled.writer.clone_from(&identity);
-    if again == Again::Nothing && compiled.pages.iter().all(is_done) && !args.llm.only_tells() {
+    if again == Again::Nothing
+        && compiled.pages.iter().all(is_done)
+        && !args.llm.elsewhere.only_tells()
+    {
         output::say(global, "every page is written by this model; no call was made");
         return Ok(Some((Summary::default(), Exit::Done)));
     }

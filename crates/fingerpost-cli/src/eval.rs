@@ -42,6 +42,11 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
         let message = "--pool, --max, --always, --cards and --rotate are for a chooser: name it with --chooser";
         return Err(UsageError::new(message).into());
     }
+    let elsewhere = &eval.elsewhere;
+    if eval.chooser != Some(Chooser::Llm) && (!elsewhere.asks() || elsewhere.batch.is_some()) {
+        let message = "--dry-run, --batch, --emit and --ingest are for a model: --chooser llm";
+        return Err(UsageError::new(message).into());
+    }
     let qrels_file =
         named_or_beside(eval.qrels.as_ref(), eval, &["qrels.tsv", "qrels/test.tsv"], "--qrels")?;
     let qrels = qrels(&qrels_file)?;
@@ -65,10 +70,10 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
                 Some(Chooser::Local) => choose::locally(eval, &queries, global)?,
                 Some(Chooser::Llm) => match choose::by_model(eval, &queries, global)? {
                     ByModel::Done(run, summary) => {
-                        llm = Some(summary);
+                        llm = Some(*summary);
                         run
                     }
-                    ByModel::Stopped(exit) => return Ok(exit),
+                    ByModel::Unmeasured(exit) => return Ok(exit),
                 },
             };
             (run, Some(queries))
@@ -134,10 +139,14 @@ fn tag(eval: &Eval) -> String {
 
 fn search_all(searcher: &Searcher, queries: &[Query], depth: usize) -> anyhow::Result<Run> {
     let index = &searcher.sparse;
+    let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
+    let vectors = searcher.embed(&texts)?;
     let found = queries
         .par_iter()
-        .map_init(Scratch::default, |scratch, query| {
-            let hits = searcher.search(&query.text, depth, scratch)?;
+        .enumerate()
+        .map_init(Scratch::default, |scratch, (at, query)| {
+            let vector = vectors.as_ref().map(|vectors| vectors.row(at));
+            let hits = searcher.search_embedded(&query.text, vector, depth, scratch)?;
             let scored = hits.iter().map(|hit| Scored {
                 skill: index.id(hit.skill).to_owned(),
                 score: f64::from(hit.score),

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use clap::Args;
 use fingerpost::index::{Hit, Scratch};
 use fingerpost::route::explain::{Explained, Ranks, explain};
-use fingerpost::route::{Addends, Candidate, Decision, Route};
+use fingerpost::route::{Addends, Candidate, Decision, Route, Router};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::args::{Global, LibraryArgs};
 use crate::neighbors;
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
-use crate::route::{ChoosingArgs, Router, candidates_by};
+use crate::route::{ChoosingArgs, candidates_by, router};
 use crate::table::table;
 
 /// Why this skill, and why not that one?
@@ -50,7 +50,7 @@ struct Answer<'a> {
 
 pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
-    let router = Router::open(&args.library, args.retriever, &choosing, global)?;
+    let router = router(&args.library, args.retriever, &choosing, global)?;
     let compiled = &router.compiled;
     let raw = candidates_by(args.retriever, View::Raw, compiled, &args.library, global)?;
     let scratch = &mut Scratch::default();

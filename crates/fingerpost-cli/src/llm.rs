@@ -10,13 +10,14 @@ mod plan;
 mod progress;
 
 use fingerpost::atlas::{Atlas, Outbox, Spent};
-use fingerpost::chat::{Chat, ChatError, Price, Prompt};
+use fingerpost::chat::{Chat, ChatError};
 use fingerpost::page::llm::{LlmConfig, LlmWriter, Neighborhood, Outcome, Wanted, Written, check};
 use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::reply::Tally;
 use serde::Serialize;
 
-pub(crate) use self::args::{LlmArgs, ModelArgs};
+pub(crate) use self::args::{ElsewhereArgs, LlmArgs, ModelArgs};
+pub(crate) use self::elsewhere::{Errand, Ingested, Pass};
 pub(crate) use self::model::{Model, price};
 pub(crate) use self::progress::Progress;
 use crate::args::Global;
@@ -44,7 +45,7 @@ pub(crate) struct Summary {
     pub(crate) answers: Tally,
     /// What became of answers from files.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ingest: Option<elsewhere::Ingested>,
+    ingest: Option<Ingested>,
     /// Why it ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stopped: Option<String>,
@@ -60,7 +61,6 @@ pub(crate) struct Finished {
 
 /// Everything a run needs to know, decided once.
 struct Job<'a> {
-    args: &'a LlmArgs,
     global: &'a Global,
     model: Model,
     config: LlmConfig,
@@ -78,31 +78,44 @@ pub(crate) fn write(
     global: &Global,
 ) -> anyhow::Result<Option<Finished>> {
     let job = Job::new(args, lang, atlas, work, global)?;
-    if args.dry_run {
-        plan::tell(&job)?;
+    let pass = || job.pass();
+    let errand = Errand {
+        model: &job.model,
+        server: &args.server,
+        how: &args.elsewhere,
+        global,
+        noun: "page",
+        wanted: job.pages(),
+        pass: &pass,
+    };
+    if args.elsewhere.only_tells() {
+        errand.tell_or_emit()?;
         return Ok(None);
     }
-    if let Some(file) = &args.emit {
-        elsewhere::emit(&job, file)?;
-        return Ok(None);
+    if !args.elsewhere.ingest.is_empty() {
+        let (pass, ingested, spent) = errand.ingest()?;
+        let mut finished = job.done(pass.outcome, spent);
+        if !ingested.is_clean() {
+            finished.exit = Exit::Findings;
+        }
+        finished.summary.ingest = Some(ingested);
+        return Ok(Some(finished));
     }
-    if !args.ingest.is_empty() {
-        return elsewhere::ingest(&job).map(Some);
+    if args.elsewhere.batch.is_some() {
+        let (Pass { mut outcome, .. }, spent, stopped) = errand.batch()?;
+        outcome.stopped = stopped.or(outcome.stopped);
+        return Ok(Some(job.done(outcome, spent)));
     }
-    if args.batch.is_some() {
-        return elsewhere::batch(&job).map(Some);
-    }
-    let price = job.model.price.map(|price| price.single);
     let (outcome, spent) = job.model.with_chat(|chat, spent| {
         let outcome = job.run(chat, job.config.concurrency, spent);
         (outcome, spent())
     })?;
-    Ok(Some(job.done(outcome, spent, price)))
+    Ok(Some(job.done(outcome, spent)))
 }
 
 impl<'a> Job<'a> {
     fn new(
-        args: &'a LlmArgs,
+        args: &LlmArgs,
         lang: &LanguageChoice,
         atlas: &Atlas,
         work: &'a [Neighborhood<'a>],
@@ -111,12 +124,10 @@ impl<'a> Job<'a> {
         if !(0.0..=2.0).contains(&args.temperature) {
             return Err(UsageError::new("--temperature lies between 0 and 2").into());
         }
-        let api = args.batch.unwrap_or(args.server.api);
-        let asks = !args.dry_run && args.ingest.is_empty();
-        let asks = asks && (args.emit.is_none() || args.batch.is_some());
-        let model = Model::open(&args.server, api.into(), asks, atlas, global)?;
+        let api = args.elsewhere.batch.unwrap_or(args.server.api);
+        let model = Model::open(&args.server, api.into(), args.elsewhere.asks(), atlas, global)?;
         let config = args.config(lang, global);
-        Ok(Self { args, global, model, config, work })
+        Ok(Self { global, model, config, work })
     }
 
     fn run(
@@ -126,7 +137,7 @@ impl<'a> Job<'a> {
         spent: &(dyn Fn() -> Spent + Sync),
     ) -> Outcome {
         let priced = self.model.price.is_some();
-        let progress = Progress::new(self.global, "pages", self.pages(), priced);
+        let progress = Progress::new(self.global, "writing", "page", self.pages(), priced);
         let config = LlmConfig { concurrency, ..self.config.clone() };
         let writer = LlmWriter { chat, config: &config, check: &check, cancel: &self.model.cancel };
         let outcome = writer.write(self.work, &|_, written| {
@@ -144,24 +155,29 @@ impl<'a> Job<'a> {
         wanted.filter(|wanted| !matches!(wanted, Wanted::Nothing(_))).count()
     }
 
-    /// What the ledger can answer, and what it cannot.
-    fn outbox(&self) -> (Outcome, Vec<(String, Prompt)>, u64) {
+    /// The pages that the ledger's answers give, and what it cannot answer.
+    fn pass(&self) -> anyhow::Result<Pass<Outcome>> {
         let outbox = Outbox::new(&self.model.name, &self.model.ledger);
         let config = LlmConfig { concurrency: 1, ..self.config.clone() };
         let writer =
             LlmWriter { chat: &outbox, config: &config, check: &check, cancel: &self.model.cancel };
         let outcome = writer.write(self.work, &|_, _| ());
-        let known = outbox.known();
-        (outcome, outbox.into_waiting(), known)
+        match outcome.stopped {
+            None | Some(ChatError::Cancelled) => {
+                let known = outbox.known();
+                Ok(Pass { outcome, waiting: outbox.into_waiting(), known })
+            }
+            Some(error) => Err(error.into()),
+        }
     }
 
-    fn done(&self, outcome: Outcome, spent: Spent, price: Option<Price>) -> Finished {
-        let (summary, exit) = self.summary(&outcome, spent, price);
+    fn done(&self, outcome: Outcome, spent: Spent) -> Finished {
+        let (summary, exit) = self.summary(&outcome, spent);
         summary.tell(self.global);
         Finished { outcome, summary, exit }
     }
 
-    fn summary(&self, outcome: &Outcome, spent: Spent, price: Option<Price>) -> (Summary, Exit) {
+    fn summary(&self, outcome: &Outcome, spent: Spent) -> (Summary, Exit) {
         let count = |kind: fn(&Written) -> bool| {
             outcome.written.iter().flatten().filter(|written| kind(written)).count()
         };
@@ -182,7 +198,7 @@ impl<'a> Job<'a> {
             input_tokens: spent.usage.input,
             cached_tokens: spent.usage.cached,
             output_tokens: spent.usage.output,
-            cost_usd: price.map(|_| spent.cost),
+            cost_usd: self.model.price.map(|_| spent.cost),
             answers: outcome.tally,
             ingest: None,
             stopped: outcome.stopped.as_ref().map(ToString::to_string),

@@ -72,6 +72,11 @@ impl Progress {
     pub(crate) fn at(&self, done: usize, all: usize) {
         self.noted(done, all, "");
     }
+
+    /// The work has ended, done or not.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 fn say_line(progress: &Progress, done: usize, all: usize, elapsed: f64, note: &str) {
@@ -79,9 +84,29 @@ fn say_line(progress: &Progress, done: usize, all: usize, elapsed: f64, note: &s
     let left = (all - done) as f64 / rate.max(0.001);
     let note = if note.is_empty() { String::new() } else { format!(", {note}") };
     let line = format!(
-        "{}: {done} of {}, {rate:.1} a second, {left:.0} s left{note}",
+        "{}: {done} of {}, {rate:.1} a second, about {} left{note}",
         progress.doing,
         plural(all, progress.noun),
+        time(left),
     );
     let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+/// "40 s", "12 min", "3.5 h".
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 90.0 => format!("{seconds:.0} s"),
+        _ if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        assert_eq!([12.0, 300.0, 9000.0].map(time), ["12 s", "5 min", "2.5 h"]);
+    }
 }

@@ -8,12 +8,9 @@ use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
 use fingerpost::atlas::Compiled;
-use fingerpost::index::{Hit, IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
-use fingerpost::page::Page;
-use fingerpost::route::none::evidence;
-use fingerpost::route::{Candidate, Decision, Route, RouteConfig, route, wanted_score};
+use fingerpost::index::{Scratch, SparseConfig};
+use fingerpost::route::{Decision, Route, RouteConfig, Router};
 use fingerpost::search::{Retriever, Searcher};
-use fingerpost::skill::SkillId;
 use fingerpost::view::{Cards, View};
 use serde::Serialize;
 
@@ -103,96 +100,25 @@ pub(crate) fn candidates_by(
     source::searcher_of(library, global, by, &config)
 }
 
-/// Everything that routes the requests of a library.
-pub(crate) struct Router {
-    pub(crate) compiled: Compiled,
-    pub(crate) searcher: Searcher,
-    pub(crate) phrases: SparseIndex,
-    /// BM25 over words as they suit the library, where the candidates are found by something else.
-    suiting: Option<SparseIndex>,
-    config: RouteConfig,
-    pool: usize,
-}
-
-impl Router {
-    pub(crate) fn open(
-        library: &LibraryArgs,
-        retriever: Option<Retriever>,
-        choosing: &ChoosingArgs,
-        global: &Global,
-    ) -> anyhow::Result<Self> {
-        let compiled = neighbors::open(library, global)?;
-        let searcher = candidates_by(retriever, View::Full, &compiled, library, global)?;
-        let config = SparseConfig::phrases(View::Full);
-        let phrases = source::index(library, global, &config)?.index;
-        let config = compiled.tuning.config(View::Full);
-        let suiting = match *searcher.sparse.config() == config {
-            true => None,
-            false => Some(source::index(library, global, &config)?.index),
-        };
-        let none_below = if choosing.always { 0.0 } else { compiled.none_below };
-        let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
-        Ok(Self { compiled, searcher, phrases, suiting, config, pool: choosing.pool.max(1) })
-    }
-
-    /// The local chooser's answer, with the hits it was chosen from.
-    pub(crate) fn route(
-        &self,
-        request: &str,
-        scratch: &mut Scratch,
-    ) -> anyhow::Result<(Route, Vec<Hit>)> {
-        let hits = self.searcher.candidates(request, self.pool, &self.phrases, scratch)?;
-        let candidates = self.candidates(request, &hits)?;
-        let terms = self.terms();
-        let best = terms.search(request, 1, Zeros::Dropped, scratch)?;
-        let fit = evidence(request, best.first().map_or(0.0, |hit| hit.score), terms);
-        Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
-    }
-
-    /// What a model chooses from: the first hits, best first.
-    pub(crate) fn hits(&self, request: &str, scratch: &mut Scratch) -> anyhow::Result<Vec<Hit>> {
-        Ok(self.searcher.search(request, self.pool, scratch)?)
-    }
-
-    /// Hits with all that a chooser may read of them.
-    pub(crate) fn candidates(
-        &self,
-        request: &str,
-        hits: &[Hit],
-    ) -> Result<Vec<Candidate<'_>>, IndexError> {
-        let words = wanted_score(request, self.terms());
-        let candidate = |hit: &Hit| {
-            let skill = self.compiled.skill(hit.skill);
-            Ok(Candidate {
-                skill: hit.skill,
-                id: &skill.id,
-                name: &skill.name,
-                description: &skill.description,
-                page: self.page(&skill.id),
-                words: words(hit.skill)?,
-            })
-        };
-        hits.iter().map(candidate).collect()
-    }
-
-    /// BM25 over words as they suit the library.
-    fn terms(&self) -> &SparseIndex {
-        self.suiting.as_ref().unwrap_or(&self.searcher.sparse)
-    }
-
-    /// The page of a skill, by id: rows are in the order of ids.
-    fn page(&self, id: &str) -> Option<&Page> {
-        let rows = &self.compiled.pages;
-        let at = rows.binary_search_by(|row| row.skill.as_str().cmp(id)).ok()?;
-        rows[at].page.as_ref()
-    }
-
-    /// What a reference is shown as: the skill's name, or its id if the library has it no more.
-    fn name_of(&self, id: &SkillId) -> String {
-        let skills = &self.compiled.skills;
-        let found = skills.binary_search_by(|skill| skill.id.as_str().cmp(id.as_str()));
-        found.map_or_else(|_| id.to_string(), |at| skills[at].name.clone())
-    }
+/// Opens everything that routes the requests of a library, compiled first if it is not yet.
+pub(crate) fn router(
+    library: &LibraryArgs,
+    retriever: Option<Retriever>,
+    choosing: &ChoosingArgs,
+    global: &Global,
+) -> anyhow::Result<Router> {
+    let compiled = neighbors::open(library, global)?;
+    let searcher = candidates_by(retriever, View::Full, &compiled, library, global)?;
+    let config = SparseConfig::phrases(View::Full);
+    let phrases = source::index(library, global, &config)?.index;
+    let config = compiled.tuning.config(View::Full);
+    let suiting = match *searcher.sparse.config() == config {
+        true => None,
+        false => Some(source::index(library, global, &config)?.index),
+    };
+    let none_below = if choosing.always { 0.0 } else { compiled.none_below };
+    let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
+    Ok(Router { compiled, searcher, phrases, suiting, config, pool: choosing.pool.max(1) })
 }
 
 /// The contract of `--json`.
@@ -218,7 +144,7 @@ struct AnswerHit<'a> {
 }
 
 pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
-    let router = Router::open(&args.library, args.retriever, &args.choosing, global)?;
+    let router = router(&args.library, args.retriever, &args.choosing, global)?;
     let scratch = &mut Scratch::default();
     let (route, hits, llm) = match args.chooser {
         Chooser::Local => {
@@ -226,7 +152,7 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
             (route, hits, None)
         }
         Chooser::Llm => {
-            let model = llm::open(&args.server, &args.choosing, &args.library, global)?;
+            let model = llm::open(&args.server, &args.choosing, None, &args.library, global)?;
             let hits = router.hits(&args.request, scratch)?;
             let (route, asked) = llm::ask(&router, &model, args, &hits, global)?;
             (route, hits, Some(asked))

@@ -248,6 +248,51 @@ fn a_measurement_without_a_server_measures_nothing() {
 }
 
 #[test]
+fn a_measurement_can_be_answered_elsewhere() {
+    let (fixture, server) = (Fixture::new(), Server::start(vec![]));
+    let (plan, output) = fixture.eval(&server, &["--dry-run", "--rotate", "2"]);
+    assert!(output.status.success(), "{}", err(&output));
+    let requests = plan["requests"].as_u64().unwrap();
+    assert_eq!(plan["calls"].as_u64(), Some(2 * requests), "each is asked twice");
+    assert!(plan["cost_usd"].as_f64() > Some(0.0) && plan["pages"].is_null(), "{plan}");
+
+    let (emitted, _) = fixture.eval(&server, &["--emit", "requests.jsonl", "--rotate", "2"]);
+    assert_eq!((&emitted["emitted"], &emitted["known"]), (&plan["calls"], &json!(0)));
+    let prompts = fs::read_to_string(fixture.path("requests.jsonl")).unwrap();
+    let answer = |line: &str| {
+        let prompt: Value = serde_json::from_str(line).unwrap();
+        let text = chat_server::answer_for(&prompt["body"]);
+        let body = json!({"model": "m", "choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1000, "completion_tokens": 100}});
+        json!({"custom_id": prompt["custom_id"], "response": {"status_code": 200, "body": body}})
+            .to_string()
+    };
+    let replies: Vec<String> = prompts.lines().map(answer).collect();
+    let (late, early) = replies.split_at(3);
+    fs::write(fixture.path("early.jsonl"), early.join("\n")).unwrap();
+    fs::write(fixture.path("late.jsonl"), late.join("\n")).unwrap();
+    let (answer, output) = fixture.eval(&server, &["--ingest", "early.jsonl", "--rotate", "2"]);
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(err(&output).contains("nothing is measured"), "{}", err(&output));
+    assert_eq!((&answer["left"], &answer["ingest"]["missing"]), (&json!(2), &json!(3)));
+    let (answer, output) = fixture.eval(&server, &["--ingest", "late.jsonl", "--rotate", "2"]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!((&answer["llm"]["ingest"]["accepted"], server.asked().len()), (&json!(3), 0));
+    let ledger = fixture.run(&["ledger", "--library", "library", "--json"]);
+    let ledger: Value = serde_json::from_slice(&ledger.stdout).unwrap();
+    assert_eq!(ledger["spend"][0]["purpose"], "choice");
+
+    // A batch service, or a server that answers at once: the same figures.
+    let batch = Fixture::new();
+    let service = ["--batch", "openai", "--poll", "0.05", "--rotate", "2"];
+    let (by_batch, output) = batch.eval(&server, &service);
+    assert_eq!(by_batch["micro"], answer["micro"], "{}", err(&output));
+    let (at_once, _) = Fixture::new().eval(&server, &["--rotate", "2"]);
+    assert_eq!(at_once["micro"], answer["micro"]);
+    let output = fixture.run(&["eval", "--library", "library", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2), "without a model there is nothing to plan");
+}
+
+#[test]
 fn a_hostile_skill_reaches_neither_model_nor_terminal() {
     let fixture = Fixture::new();
     let hostile = fixture.path("library/qt-correction/qtc-evil");

@@ -29,7 +29,9 @@ pub(crate) fn in_order<T: Send, E: Send>(
         }
     };
     let workers = workers.clamp(1, schedule.len().max(1));
-    if workers == 1 {
+    // A rayon thread that waits for an engine's own pool takes up other work of its own meanwhile, here
+    // the next text, which waits in turn, until the stack is full. A thread of our own just waits.
+    if workers == 1 && rayon::current_thread_index().is_none() {
         work(0);
     } else {
         std::thread::scope(|scope| {
@@ -72,6 +74,14 @@ mod tests {
             assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
         }
         assert_eq!(in_order(3, &[], |_, item| Ok::<_, ()>(item)), Ok(vec![]));
+    }
+
+    #[test]
+    fn work_never_runs_on_a_thread_of_rayon() {
+        let inside = || in_order(1, &[0], |_, _| Ok::<_, ()>(rayon::current_thread_index()));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        assert_eq!(pool.install(inside), Ok(vec![None]));
+        assert_eq!(inside(), Ok(vec![None]));
     }
 
     #[test]

@@ -8,10 +8,12 @@ pub mod explain;
 pub mod llm;
 mod local;
 pub mod none;
+mod router;
 
 use serde::Serialize;
 
 pub use self::local::{Addends, Evidence, weigh};
+pub use self::router::Router;
 use crate::index::{IndexError, SparseIndex};
 use crate::page::{Case, Page};
 use crate::request::wanted;

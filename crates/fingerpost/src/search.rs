@@ -12,7 +12,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use self::tuning::Trust;
-use crate::embedding::{EmbedError, Embedder, Role};
+use crate::embedding::{EmbedError, Embedder, Role, Vectors};
 use crate::index::fusion::{reciprocal_ranks, round_robin};
 use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
 use crate::request::{named, wanted};
@@ -136,10 +136,29 @@ impl Searcher {
         k: usize,
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>, SearchError> {
+        let vectors = self.embed(&[request])?;
+        self.search_embedded(request, vectors.as_ref().map(|vectors| vectors.row(0)), k, scratch)
+    }
+
+    /// The vectors of many requests at once, which is what servers and models are good at; none if the
+    /// retriever does not look at them.
+    pub fn embed(&self, requests: &[&str]) -> Result<Option<Vectors>, EmbedError> {
+        let dense = self.dense.as_ref().filter(|_| self.retriever.is_dense());
+        dense.map(|dense| dense.embedder.embed(requests, Role::Query)).transpose()
+    }
+
+    /// [`search`](Self::search) for a request whose vector is known, see [`embed`](Self::embed).
+    pub fn search_embedded(
+        &self,
+        request: &str,
+        vector: Option<&[f32]>,
+        k: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Hit>, SearchError> {
+        let mut hits = self.rank(request, vector, k, scratch)?;
         if self.reading == Reading::ToTheLetter {
-            return self.rank(request, k, scratch);
+            return Ok(hits);
         }
-        let mut hits = self.rank(request, k, scratch)?;
         for name in named(request).into_iter().rev() {
             if let Some(skill) = self.sparse.find(name) {
                 hits.retain(|hit| hit.skill != skill);
@@ -177,15 +196,18 @@ impl Searcher {
         Ok(hits)
     }
 
-    fn rank(&self, text: &str, k: usize, scratch: &mut Scratch) -> Result<Vec<Hit>, SearchError> {
+    fn rank(
+        &self,
+        text: &str,
+        vector: Option<&[f32]>,
+        k: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Hit>, SearchError> {
         let mut by_terms = |k: usize| {
             Ok::<_, SearchError>(self.sparse.search(text, k, Zeros::Dropped, scratch)?)
         };
-        let Some(dense) = self.dense.as_ref().filter(|_| self.retriever.is_dense()) else {
-            return by_terms(k);
-        };
-        let request = dense.embedder.embed(&[text], Role::Query)?;
-        let by_vectors = |k: usize| dense.index.search(request.row(0), k);
+        let (Some(dense), Some(vector)) = (&self.dense, vector) else { return by_terms(k) };
+        let by_vectors = |k: usize| dense.index.search(vector, k);
         let depth = k.max(FUSED_DEPTH);
         Ok(match self.retriever {
             Retriever::Dense => by_vectors(k),

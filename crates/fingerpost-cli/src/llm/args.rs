@@ -76,6 +76,16 @@ pub(crate) struct LlmArgs {
     /// How freely the model draws.
     #[arg(long, value_name = "X", default_value_t = 0.2)]
     pub(crate) temperature: f64,
+    #[command(flatten)]
+    pub(crate) elsewhere: ElsewhereArgs,
+    #[command(flatten)]
+    pub(crate) server: ModelArgs,
+}
+
+/// Ways to answers other than a server that answers at once.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "The model (--writer llm, --chooser llm)")]
+pub(crate) struct ElsewhereArgs {
     /// Say what would be asked and what it would cost, and ask nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -91,8 +101,6 @@ pub(crate) struct LlmArgs {
     /// Take answers to such prompts from a file; may be given several times.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "replay"])]
     pub(crate) ingest: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) server: ModelArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -123,6 +131,18 @@ impl ModelArgs {
     }
 }
 
+impl ElsewhereArgs {
+    /// Is nothing to be had from a model now?
+    pub(crate) fn only_tells(&self) -> bool {
+        self.dry_run || self.emit.is_some()
+    }
+
+    /// Does a server have to be reached?
+    pub(crate) fn asks(&self) -> bool {
+        !self.only_tells() && self.ingest.is_empty()
+    }
+}
+
 impl LlmArgs {
     pub(super) fn config(&self, lang: &LanguageChoice, global: &Global) -> LlmConfig {
         LlmConfig {
@@ -140,11 +160,6 @@ impl LlmArgs {
             attempts: self.server.attempts.get(),
             concurrency: self.server.concurrency.get() as usize,
         }
-    }
-
-    /// Is nothing to be written now?
-    pub(crate) fn only_tells(&self) -> bool {
-        self.dry_run || self.emit.is_some()
     }
 
     /// Everything but the documents that decides the pages.

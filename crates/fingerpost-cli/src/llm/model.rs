@@ -21,7 +21,7 @@ pub(crate) struct Model {
     pub(crate) name: String,
     pub(super) config: ChatConfig,
     pub(crate) price: Option<KnownPrice>,
-    pub(super) ledger: Ledger,
+    pub(crate) ledger: Ledger,
     /// Set by Ctrl-C.
     pub(crate) cancel: Arc<AtomicBool>,
     budget: Budget,

@@ -8,12 +8,13 @@ use std::io::Write;
 use fingerpost::chat::{Prompt, Usage};
 use serde::Serialize;
 
-use super::Job;
-use super::progress::time;
+use super::elsewhere::{Errand, Pass};
 use crate::output::{self, FAINT, STRONG, plural, thousands};
+use crate::progress::time;
 
-/// Tokens of a page's answer as a rule: measured on pages of a strong model, with their JSON.
-const LIKELY_OUTPUT: u64 = 330;
+/// Tokens of an answer as a rule, with its JSON: measured on pages and choices of a strong model.
+const LIKELY_PAGE: u64 = 330;
+const LIKELY_CHOICE: u64 = 120;
 
 /// What a server takes before it begins to answer, and how fast it then writes.
 const LATENCY: f64 = 1.0;
@@ -24,7 +25,10 @@ struct Plan<'a> {
     model: &'a str,
     calls: usize,
     known: u64,
-    pages: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<usize>,
     input_tokens: u64,
     cached_tokens: u64,
     output_tokens: u64,
@@ -33,28 +37,27 @@ struct Plan<'a> {
     seconds: f64,
 }
 
-pub(super) fn tell(job: &Job<'_>) -> anyhow::Result<()> {
-    let (outcome, waiting, known) = job.outbox();
-    if let Some(error) = outcome.stopped {
-        return Err(error.into());
-    }
+pub(super) fn tell<T>(errand: &Errand<'_, T>) -> anyhow::Result<()> {
+    let Pass { waiting, known, .. } = (errand.pass)()?;
     let usage = usage(&waiting);
-    let price = match job.args.batch {
-        Some(_) => job.model.price.map(|price| price.batch),
-        None => job.model.price.map(|price| price.single),
-    };
+    let price = errand.model.price.map(|price| match errand.how.batch {
+        Some(_) => price.batch,
+        None => price.single,
+    });
+    let wanted = |noun: &str| (errand.noun == noun).then_some(errand.wanted);
     let plan = Plan {
-        model: &job.model.name,
+        model: &errand.model.name,
         calls: waiting.len(),
         known,
-        pages: job.pages(),
+        pages: wanted("page"),
+        requests: wanted("request"),
         input_tokens: usage.input,
         cached_tokens: usage.cached,
         output_tokens: usage.output,
         cost_usd: price.map(|price| price.of(&usage)),
-        seconds: seconds(job, waiting.len() as f64, &usage),
+        seconds: seconds(errand, waiting.len() as f64, &usage),
     };
-    if job.global.json {
+    if errand.global.json {
         return output::print_json(&plan);
     }
     let mut out = anstream::stdout().lock();
@@ -63,7 +66,7 @@ pub(super) fn tell(job: &Job<'_>) -> anyhow::Result<()> {
         out,
         "{STRONG}{calls}{STRONG:#} to {} for {}",
         plan.model,
-        plural(plan.pages, "page")
+        plural(errand.wanted, errand.noun)
     )?;
     if known > 0 {
         writeln!(out, "  known   {} answers are in the ledger already", thousands(known as usize))?;
@@ -82,8 +85,8 @@ pub(super) fn tell(job: &Job<'_>) -> anyhow::Result<()> {
     writeln!(out, "  time    about {}", time(plan.seconds))?;
     writeln!(
         out,
-        "{FAINT}Pages that fail their checks are asked for again, at most {} times in all; nothing was asked now.{FAINT:#}",
-        job.config.attempts
+        "{FAINT}Answers that fail their checks are asked for again, at most {} times in all; nothing was asked now.{FAINT:#}",
+        errand.server.attempts
     )?;
     Ok(())
 }
@@ -98,24 +101,32 @@ pub(super) fn usage(prompts: &[(String, Prompt)]) -> Usage {
         if before.is_some_and(|before| before.shared == prompt.shared) {
             usage.cached += shared as u64;
         }
-        let pages = prompt.schema.as_ref().map_or(1, |schema| {
-            let ids = schema.schema.pointer("/properties/pages/items/properties/skill/enum");
-            ids.and_then(|ids| ids.as_array()).map_or(1, Vec::len)
-        });
-        usage.output += LIKELY_OUTPUT * pages as u64;
+        usage.output += match prompt.purpose() {
+            "choice" => LIKELY_CHOICE,
+            _ => LIKELY_PAGE * pages(prompt) as u64,
+        };
         before = Some(prompt);
     }
     usage
 }
 
+/// How many pages one answer brings.
+fn pages(prompt: &Prompt) -> usize {
+    prompt.schema.as_ref().map_or(1, |schema| {
+        let ids = schema.schema.pointer("/properties/pages/items/properties/skill/enum");
+        ids.and_then(|ids| ids.as_array()).map_or(1, Vec::len)
+    })
+}
+
 /// As long as the slowest of: the answers, the requests a minute, the tokens a minute.
-fn seconds(job: &Job<'_>, calls: f64, usage: &Usage) -> f64 {
+fn seconds<T>(errand: &Errand<'_, T>, calls: f64, usage: &Usage) -> f64 {
     let answers = calls * LATENCY + usage.output as f64 / TOKENS_A_SECOND;
-    let answers = answers / job.config.concurrency as f64;
+    let answers = answers / f64::from(errand.server.concurrency.get());
     let minutes = |amount: f64, limit: Option<u32>| {
         limit.map_or(0.0, |limit| amount / f64::from(limit) * 60.0)
     };
-    let requests = minutes(calls, job.model.config.requests_per_minute);
-    let tokens = minutes((usage.input + usage.output) as f64, job.model.config.tokens_per_minute);
+    let requests = minutes(calls, errand.model.config.requests_per_minute);
+    let tokens =
+        minutes((usage.input + usage.output) as f64, errand.model.config.tokens_per_minute);
     answers.max(requests).max(tokens)
 }

@@ -1,17 +1,16 @@
 //! `--chooser llm`: a language model picks among the cards, on somebody's money.
 
 use fingerpost::atlas::Spent;
-use fingerpost::chat::{Chat, ChatError};
+use fingerpost::chat::ChatError;
 use fingerpost::index::Hit;
 use fingerpost::reply::Tally;
-use fingerpost::route::Route;
-use fingerpost::route::llm::{Answering, ChooseError, ChooserConfig, LlmChooser};
-use fingerpost::skill::SkillId;
+use fingerpost::route::llm::{Answering, ChooseError, ChooserConfig};
+use fingerpost::route::{Route, Router};
 use serde::Serialize;
 
-use super::{ChoosingArgs, RouteArgs, Router};
+use super::{ChoosingArgs, RouteArgs};
 use crate::args::{Global, LibraryArgs};
-use crate::llm::{Model, ModelArgs};
+use crate::llm::{ElsewhereArgs, Model, ModelArgs};
 use crate::output::{self, UsageError};
 use crate::source;
 
@@ -47,10 +46,12 @@ impl Asked {
     }
 }
 
-/// The model that the arguments name, if they fit together.
+/// The model that the arguments name, if they fit together. `elsewhere` where its answers need not come
+/// from a server at once.
 pub(crate) fn open(
     server: &ModelArgs,
     choosing: &ChoosingArgs,
+    elsewhere: Option<&ElsewhereArgs>,
     library: &LibraryArgs,
     global: &Global,
 ) -> anyhow::Result<Model> {
@@ -58,7 +59,9 @@ pub(crate) fn open(
         let message = "a model picks one skill: --max is for --chooser local";
         return Err(UsageError::new(message).into());
     }
-    Model::open(server, server.api.into(), true, &source::atlas(library, global), global)
+    let api = elsewhere.and_then(|elsewhere| elsewhere.batch).unwrap_or(server.api);
+    let asks = elsewhere.is_none_or(ElsewhereArgs::asks);
+    Model::open(server, api.into(), asks, &source::atlas(library, global), global)
 }
 
 /// How the model is asked.
@@ -77,21 +80,6 @@ pub(crate) fn config(
     }
 }
 
-impl Router {
-    /// The model's answer, and what its answers were like.
-    pub(crate) fn choose(
-        &self,
-        request: &str,
-        hits: &[Hit],
-        chat: &dyn Chat,
-        config: &ChooserConfig,
-    ) -> Result<(Route, Tally), ChooseError> {
-        let name_of = |id: &SkillId| self.name_of(id);
-        let chooser = LlmChooser { chat, config, name_of: &name_of };
-        chooser.choose(request, &self.candidates(request, hits)?, &self.phrases)
-    }
-}
-
 /// Has the model answer one request. A server that is down is no reason to answer nothing.
 pub(super) fn ask(
     router: &Router,
@@ -101,18 +89,16 @@ pub(super) fn ask(
     global: &Global,
 ) -> anyhow::Result<(Route, Asked)> {
     let config = config(&args.choosing, &args.server, global);
-    let name_of = |id: &SkillId| router.name_of(id);
-    let candidates = router.candidates(&args.request, hits)?;
+    let request = args.request.as_str();
     let spinner = output::spinner(global, format!("asking {}", output::plain(&model.name)));
     let asked = model.with_chat(|chat, spent| {
-        let chooser = LlmChooser { chat, config: &config, name_of: &name_of };
-        let chosen = chooser.choose(&args.request, &candidates, &router.phrases);
-        let chosen = match chosen {
+        let chosen = match router.choose(request, hits, chat, &config) {
             Err(ChooseError::Chat(
                 error @ (ChatError::Failed { .. } | ChatError::Limited { .. }),
-            )) => chooser
-                .fall_back(&args.request, &candidates, &router.phrases, &error.to_string())
-                .map(|route| (route, Tally::default()))?,
+            )) => {
+                let why = error.to_string();
+                (router.fall_back(request, hits, chat, &config, &why)?, Tally::default())
+            }
             chosen => chosen.map_err(|error| match error {
                 ChooseError::Chat(error) => anyhow::Error::from(error),
                 error => error.into(),

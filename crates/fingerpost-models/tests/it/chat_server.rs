@@ -148,10 +148,7 @@ fn perform(stream: &mut TcpStream, asked: &Asked, act: Act) -> bool {
         let body = if anthropic { message(text, finish) } else { completion(text, finish) };
         body.to_string()
     };
-    let page = || match prompt_text(&asked.body).contains("<card-") {
-        true => choice_for(&asked.body),
-        false => page_for(&asked.body),
-    };
+    let page = || answer_for(&asked.body);
     let body = match act {
         Act::Page => answer(&page(), "stop"),
         Act::Slowly(wait) => {
@@ -211,6 +208,14 @@ fn message(text: &str, finish: &str) -> Value {
         "stop_reason": finish,
         "usage": {"input_tokens": 100, "cache_read_input_tokens": 600, "cache_creation_input_tokens": 300, "output_tokens": 100},
     })
+}
+
+/// What a model of good will says to a prompt: a choice where it shows cards, else a page.
+pub(crate) fn answer_for(body: &Value) -> String {
+    match prompt_text(body).contains("<card-") {
+        true => choice_for(body),
+        false => page_for(body),
+    }
 }
 
 /// A skill of a prompt: id, description and content.
@@ -351,7 +356,7 @@ fn batches(state: &mut State, asked: &Asked, raw: &str) -> (u16, String) {
         "content" => {
             let file = asked.path.rsplit('/').nth(1).and_then(number).unwrap();
             let answer = |prompt: &Value| {
-                let body = completion(&page_for(&prompt["body"]), "stop");
+                let body = completion(&answer_for(&prompt["body"]), "stop");
                 json!({"custom_id": prompt["custom_id"], "response": {"status_code": 200, "body": body}, "error": null}).to_string()
             };
             let prompts = state.batches[file].0.as_array().unwrap();
@@ -360,7 +365,7 @@ fn batches(state: &mut State, asked: &Asked, raw: &str) -> (u16, String) {
         "results" => {
             let at = asked.path.rsplit('/').nth(1).and_then(number).unwrap();
             let answer = |prompt: &Value| {
-                let message = message(&page_for(&prompt["params"]), "stop");
+                let message = message(&answer_for(&prompt["params"]), "stop");
                 json!({"custom_id": prompt["custom_id"], "result": {"type": "succeeded", "message": message}}).to_string()
             };
             let prompts = state.batches[at].0.as_array().unwrap();

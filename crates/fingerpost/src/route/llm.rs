@@ -113,15 +113,19 @@ impl LlmChooser<'_> {
         }
         let mut answers = Vec::new();
         let mut failure = String::new();
+        let mut deferred = false;
         for shift in shifts(candidates.len(), self.config.rotate) {
-            match self.ask(
-                &self.prompt(request, candidates, shift),
-                candidates.len(),
-                &mut tally,
-            )? {
-                Ok(answer) => answers.push(answer.shifted(shift, candidates.len())),
-                Err(why) => failure = why,
+            let prompt = self.prompt(request, candidates, shift);
+            match self.ask(&prompt, candidates.len(), &mut tally) {
+                Ok(Ok(answer)) => answers.push(answer.shifted(shift, candidates.len())),
+                Ok(Err(why)) => failure = why,
+                // The other votes are asked for in the same round.
+                Err(ChatError::Deferred) => deferred = true,
+                Err(error) => return Err(error.into()),
             }
+        }
+        if deferred {
+            return Err(ChatError::Deferred.into());
         }
         let route = match answers.is_empty() {
             true => self.fall_back(request, candidates, phrases, &failure)?,
