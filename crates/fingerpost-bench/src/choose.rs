@@ -1,13 +1,16 @@
 //! `choose`: does the chooser without a model beat the first hit, and does it know when it does?
 //!
 //! Every library is compiled by the local writer (`examples-strong` and `sra-177` have the pages of a strong
-//! model) and asked its judged requests. Whatever is tuned is tuned on one half of them, by a hash of their
-//! ids, and reported on the other. The tables are Markdown, as they stand in docs/routing.md.
+//! model) and asked its judged requests. A hash of its id puts a request into one of two halves: weights
+//! are fitted to one half, over all libraries, and the other half is answered by them, both ways. The
+//! tables are Markdown, as they stand in docs/routing.md.
 
 mod boundary;
+mod fit;
 mod plot;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -16,14 +19,16 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 use fingerpost::eval::Query;
-use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};
+use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, Zeros};
 use fingerpost::page::write::pages_of;
-use fingerpost::route::{Candidate, Evidence, RouteConfig, Router, route, weigh};
+use fingerpost::route::{ByKind, Candidate, Evidence, RouteConfig, Router, route, weigh, weigh_by};
+use fingerpost::search::Searcher;
 use fingerpost::view::View;
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::judged::{CLOSED, EXAMPLES, Judged, STRONG, spread};
+use crate::search::searcher;
 
 /// What `choose` was asked to do.
 #[derive(Debug, Args)]
@@ -56,9 +61,7 @@ const MAX: usize = 3;
 /// Which half of the requests one belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Half {
-    /// For choosing weights.
     Tune,
-    /// For saying what they are worth.
     Report,
 }
 
@@ -68,6 +71,13 @@ impl Half {
     fn of(query: &Query) -> Self {
         let hash = blake3::hash(format!("half:{}", query.id).as_bytes());
         if hash.as_bytes()[0] & 1 == 0 { Half::Tune } else { Half::Report }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Half::Tune => Half::Report,
+            Half::Report => Half::Tune,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -82,13 +92,25 @@ impl Half {
 struct Outcome {
     /// The first hit of BM25 over words as they are.
     plain: Vec<String>,
+    /// The first hit of a search without options, as it suits the library.
+    default: Vec<String>,
+    /// The candidates in the order of what found them.
     retrieved: Vec<String>,
+    /// What speaks for each of these, unweighted.
+    kinds: Vec<[f64; ByKind::COUNT]>,
+    /// Which of these the request names.
+    named: Vec<bool>,
+    /// Ordered by weights that were fitted to the other half.
+    crossed: Vec<String>,
+    /// Ordered by the weights of the program.
     chosen: Vec<String>,
     /// The same with the best known use of the boundary.
     bounded: Vec<String>,
     /// Where several are asked for: those the request needs.
     set: Vec<String>,
     answered: bool,
+    /// How far the first is ahead of the second.
+    lead: f64,
     confidence: f64,
 }
 
@@ -124,8 +146,72 @@ pub(crate) fn run(arguments: &Choose) -> anyhow::Result<()> {
     if let Some(mut features) = features {
         features.flush()?;
     }
+    for half in Half::BOTH {
+        let weights = fitted(&asked, |of| of == half.other());
+        for (query, outcome) in asked.iter_mut().flat_map(Asked::pairs_mut) {
+            if Half::of(query) == half {
+                outcome.crossed = outcome.ordered(&weights);
+            }
+        }
+    }
     tables::print(&asked);
     arguments.plot.as_ref().map_or(Ok(()), |file| plot::draw(&asked, file))
+}
+
+impl Asked {
+    fn pairs_mut(&mut self) -> impl Iterator<Item = (&Query, &mut Outcome)> {
+        self.judged.queries.iter().zip(&mut self.outcomes)
+    }
+}
+
+impl Outcome {
+    /// The candidates as these weights order them.
+    fn ordered(&self, weights: &ByKind) -> Vec<String> {
+        let weights = weights.to_array();
+        let total = |at: usize| -> f64 {
+            self.kinds[at].iter().zip(weights).map(|(kind, weight)| kind * weight).sum()
+        };
+        let mut order: Vec<usize> = (0..self.kinds.len()).collect();
+        order.sort_by(|&a, &b| {
+            self.named[b].cmp(&self.named[a]).then(total(b).total_cmp(&total(a))).then(a.cmp(&b))
+        });
+        order.into_iter().map(|at| self.retrieved[at].clone()).collect()
+    }
+}
+
+/// Weights fitted to the requests of some half. Libraries count alike; in a library, requests and data
+/// sets half and half, since its figure is the mean over its data sets. A request counts once: those of the
+/// libraries with a strong model's pages are asked of another library too.
+fn fitted(asked: &[Asked], is_used: impl Fn(Half) -> bool) -> ByKind {
+    let mut examples = Vec::new();
+    let is_first = |asked: &&Asked| ![STRONG, CLOSED].contains(&asked.judged.name.as_str());
+    for Asked { judged, outcomes, .. } in asked.iter().filter(is_first) {
+        let told = |query: &Query, outcome: &Outcome| -> Vec<bool> {
+            outcome.retrieved.iter().map(|skill| judged.is_right(query, skill)).collect()
+        };
+        let used: Vec<(&Query, &Outcome, Vec<bool>)> = judged
+            .queries
+            .iter()
+            .zip(outcomes)
+            .filter(|(query, _)| is_used(Half::of(query)))
+            .map(|(query, outcome)| (query, outcome, told(query, outcome)))
+            .filter(|(_, _, right)| right.contains(&true) && right.contains(&false))
+            .collect();
+        let mut sizes: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        for (query, ..) in &used {
+            *sizes.entry(query.dataset.as_deref()).or_default() += 1;
+        }
+        let share = |query: &Query| {
+            let alike = sizes.len() * sizes[&query.dataset.as_deref()];
+            0.5 / used.len() as f64 + 0.5 / alike as f64
+        };
+        examples.extend(used.iter().map(|(query, outcome, right)| fit::Example {
+            kinds: &outcome.kinds,
+            right: right.clone(),
+            counts: share(query),
+        }));
+    }
+    fit::weights(&examples)
 }
 
 fn ask(
@@ -139,7 +225,10 @@ fn ask(
     let config = SparseConfig { view: View::Full, ..SparseConfig::default() };
     let plain = SparseIndex::build(&judged.library, &pages, &config);
     let none_below = router.config.none_below;
-    let asking = Asking { judged: &judged, router, plain };
+    let tuning = &router.compiled.tuning;
+    let config = tuning.config(View::Full);
+    let default = searcher(&judged, &pages, &router.compiled, tuning.retriever, &config)?;
+    let asking = Asking { judged: &judged, router, plain, default };
     let answers: Vec<(Outcome, String)> = judged
         .queries
         .par_iter()
@@ -160,6 +249,8 @@ struct Asking<'a> {
     router: Router,
     /// BM25 over words as they are.
     plain: SparseIndex,
+    /// What `search` does without options.
+    default: Searcher,
 }
 
 impl Asking<'_> {
@@ -173,6 +264,9 @@ impl Asking<'_> {
         let hits = searcher.candidates(&query.text, *pool, phrases, scratch)?;
         let candidates = self.router.candidates(&query.text, &hits)?;
         let retrieved = candidates.iter().map(|candidate| candidate.id.to_owned()).collect();
+        let unweighted = ByKind::from_array([1.0; ByKind::COUNT]);
+        let mut found = weigh_by(&query.text, &candidates, phrases, &unweighted)?;
+        found.sort_by_key(|found| found.candidate);
         let evidences = weigh(&query.text, &candidates, phrases)?;
         let ids = |order: &[Evidence]| -> Vec<String> {
             order.iter().map(|evidence| candidates[evidence.candidate].id.to_owned()).collect()
@@ -188,9 +282,17 @@ impl Asking<'_> {
             String::new()
         };
         let plain = self.plain.search(&query.text, 1, Zeros::Dropped, scratch)?;
+        let default = self.default.search(&query.text, 1, scratch)?;
+        let id = |hit: &Hit| self.plain.id(hit.skill).to_owned();
+        let total = |at: usize| evidences.get(at).map_or(0.0, |evidence| evidence.total);
         let outcome = Outcome {
-            plain: plain.iter().map(|hit| self.plain.id(hit.skill).to_owned()).collect(),
+            plain: plain.iter().map(id).collect(),
+            default: default.iter().map(id).collect(),
             retrieved,
+            kinds: found.iter().map(|found| found.addends.to_array()).collect(),
+            named: found.iter().map(|found| found.named).collect(),
+            crossed: vec![],
+            lead: total(0) - total(1),
             chosen: ids(&evidences),
             bounded: ids(&bounded),
             set: set.skills,

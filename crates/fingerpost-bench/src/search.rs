@@ -90,7 +90,7 @@ fn row(judged: &Judged) -> anyhow::Result<String> {
     Ok(format!("| {} |", cells.join(" | ")))
 }
 
-fn searcher(
+pub(crate) fn searcher(
     judged: &Judged,
     pages: &Pages,
     compiled: &Compiled,

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use clap::Args;
 use fingerpost::index::{Hit, Scratch};
 use fingerpost::route::explain::{Explained, Ranks, explain};
-use fingerpost::route::{Addends, Candidate, Decision, Route, Router};
+use fingerpost::route::{ByKind, Candidate, Decision, Route, Router};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
@@ -130,16 +130,15 @@ const LEAST: usize = 26;
 /// One line a candidate: places, and what was added up where there is room for it.
 fn places(candidates: &[Explained], width: usize) -> String {
     let places = ["raw", "page", "total"];
-    let addends = ["raw", "page", "words", "whole", "sentence", "name", "trigger", "total"];
+    let addends = ["raw", "page", "words", "whole", "sentence", "trigger", "meaning", "total"];
     let figure = |value: f64| format!("{value:.2}");
     let short = |candidate: &Explained| {
         let Explained { ranks, total, .. } = candidate;
         vec![shown(ranks.raw), moved(ranks), figure(*total)]
     };
     let long = |candidate: &Explained| {
-        let Addends { words, whole, sentence, name, trigger } = candidate.evidence;
         let mut row = short(candidate);
-        row.splice(2..2, [words, whole, sentence, name, trigger].map(figure));
+        row.splice(2..2, candidate.evidence.to_array().map(figure));
         row
     };
     let wide: Vec<Vec<String>> = candidates.iter().map(long).collect();
@@ -237,7 +236,7 @@ mod tests {
             in_pool: place < 9,
             ranks: Ranks { raw, page },
             named: false,
-            evidence: Addends { words: 1.0, whole: 0.5, sentence: 0.25, name: 0.125, trigger: 0.0 },
+            evidence: ByKind::from_array([1.0, 0.5, 0.25, 0.0, 0.125]),
             total: 1.875,
             shared: vec![Shared { term: "cube root".into(), weight: 0.21 }],
             boundary: None,
@@ -256,13 +255,13 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_what_was_added_up() {
         expect![[r#"
-             skill                             raw     page   words   whole   sentence   name   trigger   total 
-            ────────────────────────────────────────────────────────────────────────────────────────────────────
-              1  qtc-fridericia                  3    1 ▲2     1.00    0.50       0.25   0.12      0.00    1.88 
-              2  qtc-�[31mbazett                 1    2 ▼1     1.00    0.50       0.25   0.12      0.00    1.88 
-              3  年终奖单独计税还是并入综合…     –   12 ▲      1.00    0.50       0.25   0.12      0.00    1.88 
-             (11) loans/loan-payment            40    – ▼      1.00    0.50       0.25   0.12      0.00    1.88 
-            ────────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
+             skill                         raw     page   words   whole   sentence   trigger   meaning   total 
+            ───────────────────────────────────────────────────────────────────────────────────────────────────
+              1  qtc-fridericia              3    1 ▲2     1.00    0.50       0.25      0.00      0.12    1.88 
+              2  qtc-�[31mbazett             1    2 ▼1     1.00    0.50       0.25      0.00      0.12    1.88 
+              3  年终奖单独计税还是并入…     –   12 ▲      1.00    0.50       0.25      0.00      0.12    1.88 
+             (11) loans/loan-payment        40    – ▼      1.00    0.50       0.25      0.00      0.12    1.88 
+            ───────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
     }
 
     #[test]

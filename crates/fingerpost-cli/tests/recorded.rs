@@ -55,3 +55,45 @@ fn the_example_library_as_a_small_model_wrote_it() {
     let route: Value = serde_json::from_slice(&route.stdout).unwrap();
     assert_eq!(route["skill"], "qt-correction/qtc-fridericia", "{route}");
 }
+
+/// What a strong model chose for every fifth request, with its own pages: `examples/replies`. Other cards,
+/// or cards in another order, are other prompts: who changes the search asks again (docs/routing.md).
+#[test]
+fn a_strong_model_is_right_wherever_the_right_card_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = repository().join("examples");
+    copy(&examples.join("library"), &folder.path().join("library"));
+    let file = |name: &str| examples.join(name).display().to_string();
+    let json = |arguments: &[&str]| -> Value {
+        let library = ["--library", "library", "--json"];
+        let output = run(folder.path(), &[arguments, &library].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    run(folder.path(), &["compile", "library"]);
+    json(&["import", &file("pages/strong-model.jsonl")]);
+    for cards in ["base", "boundary"] {
+        let asked = file("replies/strong-model.requests.jsonl");
+        let replies = file("replies/strong-model.jsonl");
+        let answer = json(&[
+            "eval",
+            "--queries",
+            &asked,
+            "--chooser",
+            "llm",
+            "--model",
+            "strong-model",
+            "--cards",
+            cards,
+            "--replay",
+            &replies,
+            "--measure",
+            "Success@1",
+        ]);
+        assert_eq!((&answer["queries"], &answer["llm"]["fallback"]), (&163.into(), &0.into()));
+        let success = answer["micro"]["Success@1"].as_f64().unwrap();
+        // The other seven were not among the ten cards.
+        assert!((success - 156.0 / 163.0).abs() < 1e-4, "{cards}: {success}");
+        assert_eq!(answer["none"]["recall"], 1.0, "{cards}");
+    }
+}

@@ -155,7 +155,7 @@ fn explain_takes_every_candidate_apart() {
             (candidate["place"].as_u64(), &candidate["in_pool"]),
             (Some(place), &true.into())
         );
-        let kinds = ["words", "whole", "sentence", "name", "trigger"];
+        let kinds = ["words", "whole", "sentence", "trigger", "meaning"];
         let sum: f64 = kinds.iter().map(|kind| candidate["evidence"][kind].as_f64().unwrap()).sum();
         assert!((sum - candidate["total"].as_f64().unwrap()).abs() < 1e-9, "{candidate}");
     }

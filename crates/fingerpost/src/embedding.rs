@@ -5,11 +5,13 @@
 //! two of them is their inner product.
 
 mod fit;
+mod lexicon;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use fit::{Fit, FitConfig, FitError};
+pub use lexicon::{Lexicon, Meaning};
 use serde::{Deserialize, Serialize};
 
 use crate::skill::SkillIdx;

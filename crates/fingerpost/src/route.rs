@@ -12,7 +12,7 @@ mod router;
 
 use serde::Serialize;
 
-pub use self::local::{Addends, Evidence, weigh};
+pub use self::local::{ByKind, Evidence, WEIGHTS, weigh, weigh_by};
 pub use self::router::Router;
 use crate::index::{IndexError, SparseIndex};
 use crate::page::{Case, Page};

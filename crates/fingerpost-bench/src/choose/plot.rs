@@ -12,13 +12,14 @@ use super::tables::{BINS, in_bin, judged};
 const FEWEST: usize = 10;
 
 /// Colors that people who see few of them can still tell apart.
-const COLORS: [RGBColor; 6] = [
+const COLORS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
 ];
 
 const INK: RGBColor = RGBColor(60, 60, 60);

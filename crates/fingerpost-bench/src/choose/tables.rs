@@ -3,42 +3,74 @@
 use std::collections::BTreeMap;
 
 use fingerpost::eval::{ComparisonConfig, Paired, Qrels, Query, Run, Scored, compare};
+use fingerpost::route::{ByKind, WEIGHTS};
 
-use super::{Asked, Half, MAX, Outcome};
+use super::{Asked, Half, MAX, Outcome, fit, fitted};
 
 pub(super) fn print(asked: &[Asked]) {
     println!("Success@1, mean over data sets; p: paired randomisation, two-sided\n");
     header(&[
         "library",
-        "half",
         "requests",
         "rank 1, words as they are",
         "rank 1, as they suit",
-        "chooser",
-        "in pool",
+        "rank 1, default search",
+        "chooser, weights of the other half",
         "wins / losses",
         "p",
+        "p, default search",
+        "as shipped",
+        "in pool",
     ]);
+    for asked in asked {
+        let all = |measure, of: fn(&Outcome) -> &[String], than: fn(&Outcome) -> &[String]| {
+            asked.compare(&Half::BOTH, measure, than, of)
+        };
+        let tested = all("Success@1", |o| &o.crossed, |o| &o.retrieved);
+        let default = all("Success@1", |o| &o.crossed, |o| &o.default);
+        row(&[
+            asked.judged.name.clone(),
+            tested.queries.to_string(),
+            percent(all("Success@1", |o| &o.plain, |o| &o.plain).system),
+            percent(tested.baseline),
+            percent(default.baseline),
+            format!("**{}**", percent(tested.system)),
+            format!("{} / {}", tested.wins, tested.losses),
+            p_value(tested.p_randomization),
+            p_value(default.p_randomization),
+            percent(all("Success@1", |o| &o.chosen, |o| &o.chosen).system),
+            percent(all("Success@1000", |o| &o.chosen, |o| &o.chosen).system),
+        ]);
+    }
+    println!("\nBy half\n");
+    header(&["library", "half", "requests", "rank 1", "chooser", "wins / losses", "p"]);
     for (asked, half) in halves(asked) {
-        let tested = asked.compare(half, "Success@1", |o| &o.retrieved, |o| &o.chosen);
-        let plain = asked.compare(half, "Success@1", |o| &o.plain, |o| &o.chosen);
-        let found = asked.compare(half, "Success@1000", |o| &o.chosen, |o| &o.chosen);
+        let tested = asked.compare(&[half], "Success@1", |o| &o.retrieved, |o| &o.crossed);
         row(&[
             asked.judged.name.clone(),
             half.name().into(),
             tested.queries.to_string(),
-            percent(plain.baseline),
             percent(tested.baseline),
-            format!("**{}**", percent(tested.system)),
-            percent(found.system),
+            percent(tested.system),
             format!("{} / {}", tested.wins, tested.losses),
             p_value(tested.p_randomization),
         ]);
     }
+    println!("\nWeights, by the half they were fitted to\n");
+    header(&["half", "words", "whole", "sentence", "trigger", "meaning"]);
+    let fitted_to = |name: &str, weights: ByKind| {
+        let weights = weights.to_array().map(|weight| format!("{weight:.2}"));
+        row(&[vec![name.to_owned()], weights.to_vec()].concat());
+    };
+    for half in Half::BOTH {
+        fitted_to(half.name(), fitted(asked, |of| of == half));
+    }
+    fitted_to("both", fitted(asked, |_| true));
+    fitted_to("as shipped", WEIGHTS);
     println!("\nThe boundary in the order, Success@1\n");
     header(&["library", "half", "base", "boundary", "wins / losses", "p"]);
     for (asked, half) in halves(asked) {
-        let tested = asked.compare(half, "Success@1", |o| &o.chosen, |o| &o.bounded);
+        let tested = asked.compare(&[half], "Success@1", |o| &o.chosen, |o| &o.bounded);
         row(&[
             asked.judged.name.clone(),
             half.name().into(),
@@ -65,6 +97,21 @@ pub(super) fn print(asked: &[Asked]) {
     asked.iter().for_each(sets);
     println!("\nConfidence and how many were right (answered requests of the report half)\n");
     reliability(asked);
+    let leads: Vec<(f64, bool, f64)> = asked.iter().flat_map(leads).collect();
+    let [a, b] = fit::confidence(&leads);
+    println!("\nFitted to the tune halves: 1 / (1 + exp({a:.2} - {b:.2} · lead))");
+}
+
+/// How far the first was ahead, and whether it was right, for each answered request of the tune half.
+fn leads(asked: &Asked) -> Vec<(f64, bool, f64)> {
+    let answered: Vec<_> = asked.of(Half::Tune).filter(|(_, outcome)| outcome.answered).collect();
+    let counts = 1.0 / answered.len().max(1) as f64;
+    let told = |(query, outcome): &(&Query, &Outcome)| {
+        let first = outcome.chosen.first();
+        let right = first.is_some_and(|skill| asked.judged.is_right(query, skill));
+        (outcome.lead, right, counts)
+    };
+    answered.iter().map(told).collect()
 }
 
 /// Each library with each half.
@@ -81,13 +128,13 @@ impl Asked {
 
     fn compare(
         &self,
-        half: Half,
+        halves: &[Half],
         measure: &str,
         baseline: impl Fn(&Outcome) -> &[String],
         system: impl Fn(&Outcome) -> &[String],
     ) -> Paired {
         let (queries, outcomes): (Vec<Query>, Vec<&Outcome>) =
-            self.of(half).map(|(query, outcome)| (query.clone(), outcome)).unzip();
+            halves.iter().flat_map(|&half| self.of(half)).map(|(q, o)| (q.clone(), o)).unzip();
         let run = |of: &dyn Fn(&Outcome) -> &[String]| {
             run_of(queries.iter().zip(outcomes.iter().map(|&outcome| of(outcome))))
         };

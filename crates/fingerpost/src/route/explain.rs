@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::{Addends, Candidate, given_away, heaviest, weigh};
+use super::{ByKind, Candidate, given_away, heaviest, weigh};
 use crate::index::{IndexError, SparseIndex};
 use crate::skill::SkillId;
 
@@ -41,7 +41,7 @@ pub struct Explained {
     /// Does the request name it?
     pub named: bool,
     /// What speaks for it, by kind.
-    pub evidence: Addends,
+    pub evidence: ByKind,
     /// All of it.
     pub total: f64,
     /// The heaviest words and pairs of words that it shares with the request, heaviest first.

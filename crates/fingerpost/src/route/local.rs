@@ -2,50 +2,62 @@
 //!
 //! Retrieval ranks by words over whole documents. Among ten look-alikes that is too coarse: they
 //! share those words. The chooser adds what retrieval cannot see: pairs of words ("cube root"), the
-//! single sentence of a long request that tells what is wanted, and the fields that say what a skill
-//! is for, its name and its trigger. Each kind of evidence is scaled by its largest among the
-//! candidates, and the weights are the same for every library. The boundary has no part in the order:
-//! of seven ways to use it without a model none passed a paired test (docs/routing.md).
+//! single sentence of a long request that tells what is wanted, the trigger, which says what a skill is
+//! for, and words that mean nearly the same. The weights are the same for every library. The boundary has no part in the order: of seven ways to use it without a model none passed
+//! a paired test (docs/routing.md).
 
 use serde::Serialize;
 
 use super::Candidate;
+use crate::embedding::Lexicon;
 use crate::index::{IndexError, SparseIndex};
 use crate::request::{named, wanted};
 
-/// What each kind of evidence counts.
-const WORDS: f64 = 1.0;
-const WHOLE: f64 = 0.5;
-const SENTENCE: f64 = 0.5;
-const NAME: f64 = 0.25;
-const TRIGGER: f64 = 0.25;
+/// What each kind of evidence counts: fitted to judged requests by `cargo xtask bench choose`.
+pub const WEIGHTS: ByKind =
+    ByKind { words: 1.0, whole: 0.7, sentence: 0.7, trigger: 0.95, meaning: 2.05 };
 
 /// What speaks for a candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     /// Which candidate, by its place among those given.
     pub candidate: usize,
-    /// The evidence of each kind.
-    pub addends: Addends,
-    /// All evidence, at most the sum of the weights.
+    /// The evidence of each kind, weighted: together they are the total.
+    pub addends: ByKind,
+    /// All evidence.
     pub total: f64,
     /// Does the request name it?
     pub named: bool,
 }
 
-/// The evidence of each kind, weighted: together they are the total.
+/// A number for each kind of evidence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Addends {
-    /// Words, by BM25.
+pub struct ByKind {
+    /// Words of the request in the full view, by BM25; 1 for the candidate that has most.
     pub words: f64,
-    /// The request and the full view.
+    /// Likeness of the request and the full view, words and pairs; 1 for the likest.
     pub whole: f64,
-    /// The best single sentence of the request and the full view.
+    /// The same for the best single sentence of the request.
     pub sentence: f64,
-    /// The request and the name.
-    pub name: f64,
-    /// The request and the trigger.
+    /// How much of the trigger the request has.
     pub trigger: f64,
+    /// Likeness of the meaning of the request and of what the skill says it is for.
+    pub meaning: f64,
+}
+
+impl ByKind {
+    /// How many kinds there are.
+    pub const COUNT: usize = 5;
+
+    /// In the order of the fields.
+    pub fn to_array(self) -> [f64; Self::COUNT] {
+        [self.words, self.whole, self.sentence, self.trigger, self.meaning]
+    }
+
+    /// As [`to_array`](Self::to_array) gives them.
+    pub fn from_array([words, whole, sentence, trigger, meaning]: [f64; Self::COUNT]) -> Self {
+        Self { words, whole, sentence, trigger, meaning }
+    }
 }
 
 /// The evidence for each candidate, strongest first; of equals, the one that was retrieved first.
@@ -54,43 +66,33 @@ pub fn weigh(
     candidates: &[Candidate<'_>],
     phrases: &SparseIndex,
 ) -> Result<Vec<Evidence>, IndexError> {
-    let wanted = wanted(request);
+    weigh_by(request, candidates, phrases, &WEIGHTS)
+}
+
+/// [`weigh`] with other weights.
+pub fn weigh_by(
+    request: &str,
+    candidates: &[Candidate<'_>],
+    phrases: &SparseIndex,
+    weights: &ByKind,
+) -> Result<Vec<Evidence>, IndexError> {
     let names = named(request);
-    let whole = phrases.vector(&wanted);
-    let sentences: Vec<Vec<(u32, f32)>> =
-        sentences(&wanted).map(|sentence| phrases.vector(sentence)).collect();
-    let mut kinds: [Vec<f64>; 5] = Default::default();
-    for candidate in candidates {
-        let score = |vector: &[(u32, f32)]| phrases.score(vector, candidate.skill);
-        let mut nearest = 0.0_f32;
-        for sentence in &sentences {
-            nearest = nearest.max(score(sentence)?);
+    let mut found = found(&wanted(request), candidates, phrases)?;
+    for kind in 0..RELATIVE {
+        let largest = found.iter().map(|found| found[kind]).fold(0.0, f64::max);
+        if largest > 0.0 {
+            found.iter_mut().for_each(|found| found[kind] /= largest);
         }
-        let trigger = candidate.page.map_or("", |page| page.trigger.as_str());
-        let values = [
-            f64::from(candidate.words),
-            f64::from(score(&whole)?),
-            f64::from(nearest),
-            cosine(&whole, &phrases.vector(candidate.name)),
-            cosine(&whole, &phrases.vector(trigger)),
-        ];
-        kinds.iter_mut().zip(values).for_each(|(kind, value)| kind.push(value));
     }
-    let weights = [WORDS, WHOLE, SENTENCE, NAME, TRIGGER];
-    let mut evidence: Vec<Evidence> = candidates
-        .iter()
-        .enumerate()
-        .map(|(at, candidate)| {
-            let mut parts = [0.0; 5];
-            for (part, (kind, weight)) in parts.iter_mut().zip(kinds.iter().zip(weights)) {
-                let largest = kind.iter().copied().fold(0.0, f64::max);
-                *part = if largest > 0.0 { weight * kind[at] / largest } else { 0.0 };
-            }
-            let [words, whole, sentence, name, trigger] = parts;
+    let weights = weights.to_array();
+    let mut evidence: Vec<Evidence> = (0..)
+        .zip(candidates.iter().zip(found))
+        .map(|(at, (candidate, mut addends))| {
+            addends.iter_mut().zip(weights).for_each(|(addend, weight)| *addend *= weight);
             Evidence {
                 candidate: at,
-                addends: Addends { words, whole, sentence, name, trigger },
-                total: parts.iter().sum(),
+                addends: ByKind::from_array(addends),
+                total: addends.iter().sum(),
                 named: candidate.is_named_by(&names),
             }
         })
@@ -101,20 +103,50 @@ pub fn weigh(
     Ok(evidence)
 }
 
-/// Inner product of two sparse vectors in the order of their terms.
-fn cosine(a: &[(u32, f32)], b: &[(u32, f32)]) -> f64 {
-    let (mut at, mut sum) = (0, 0.0);
-    for &(term, weight) in a {
-        while b.get(at).is_some_and(|&(other, _)| other < term) {
-            at += 1;
+/// The first kinds have no scale of their own: the candidate with most of it counts 1.
+const RELATIVE: usize = 3;
+
+/// What each candidate has, by kind, as it is.
+fn found(
+    wanted: &str,
+    candidates: &[Candidate<'_>],
+    phrases: &SparseIndex,
+) -> Result<Vec<[f64; ByKind::COUNT]>, IndexError> {
+    let lexicon = Lexicon::get();
+    let meaning = lexicon.meaning(wanted);
+    let whole = phrases.vector(wanted);
+    let sentences: Vec<Vec<(u32, f32)>> =
+        sentences(wanted).map(|sentence| phrases.vector(sentence)).collect();
+    let found = |candidate: &Candidate<'_>| {
+        let score = |vector: &[(u32, f32)]| phrases.score(vector, candidate.skill);
+        let mut nearest = 0.0_f32;
+        for sentence in &sentences {
+            nearest = nearest.max(score(sentence)?);
         }
-        if let Some(&(other, other_weight)) = b.get(at)
-            && other == term
-        {
-            sum += f64::from(weight) * f64::from(other_weight);
+        let Candidate { name, description, page, .. } = candidate;
+        let trigger = page.map_or("", |page| page.trigger.as_str());
+        let said = lexicon.meaning(&format!("{name}\n{description}\n{trigger}"));
+        Ok(ByKind {
+            words: f64::from(candidate.words),
+            whole: f64::from(score(&whole)?),
+            sentence: f64::from(nearest),
+            trigger: covered(&phrases.vector(trigger), &whole),
+            meaning: f64::from(meaning.likeness(&said).max(0.0)),
         }
-    }
-    sum
+        .to_array())
+    };
+    candidates.iter().map(found).collect()
+}
+
+/// How much of a text another one has, by the weights of its words.
+fn covered(text: &[(u32, f32)], by: &[(u32, f32)]) -> f64 {
+    let weight = |terms: &mut dyn Iterator<Item = &(u32, f32)>| -> f64 {
+        terms.map(|&(_, weight)| f64::from(weight)).sum()
+    };
+    let all = weight(&mut text.iter());
+    let is_shared =
+        |&&(term, _): &&(u32, f32)| by.binary_search_by_key(&term, |&(term, _)| term).is_ok();
+    if all > 0.0 { weight(&mut text.iter().filter(is_shared)) / all } else { 0.0 }
 }
 
 /// The sentences and lines of a request.
@@ -124,10 +156,10 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How sure the first place is, by its lead over the second: fitted once on half of the judged
-/// requests of six libraries, which count alike.
+/// requests of seven libraries, which count alike.
 pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (0.9 - 2.15 * (total(0) - total(1))).exp())
+    1.0 / (1.0 + (0.9 - 1.7 * (total(0) - total(1))).exp())
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two
