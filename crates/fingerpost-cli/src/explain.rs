@@ -6,7 +6,7 @@ use std::io::Write as _;
 use clap::Args;
 use fingerpost::index::{Hit, Scratch};
 use fingerpost::route::explain::{Explained, Ranks, explain};
-use fingerpost::route::{ByKind, Candidate, Decision, Route, Router};
+use fingerpost::route::{Candidate, Decision, Route, Router};
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
@@ -223,6 +223,7 @@ fn details(candidate: &Explained, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use fingerpost::route::ByKind;
     use fingerpost::route::explain::{Clause, Shared};
     use fingerpost::skill::SkillId;
 

@@ -311,19 +311,9 @@ impl SparseIndex {
         self.layout.term(&self.storage, number)
     }
 
-    /// What each term of a request gives to a skill, in the order of the terms' numbers.
-    pub fn contributions(
-        &self,
-        request: &str,
-        skill: SkillIdx,
-    ) -> Result<Vec<(String, f32)>, IndexError> {
-        let mut given = Vec::new();
-        for (term, weight) in self.vector(request) {
-            if let Some(counts) = self.weight(term, skill)? {
-                given.push((self.layout.term(&self.storage, term).to_owned(), weight * counts));
-            }
-        }
-        Ok(given)
+    /// What each term of a vector counts in a skill, in their order; 0 for one that it does not have.
+    pub fn weights(&self, vector: &[(u32, f32)], skill: SkillIdx) -> Result<Vec<f32>, IndexError> {
+        vector.iter().map(|&(term, _)| Ok(self.weight(term, skill)?.unwrap_or(0.0))).collect()
     }
 
     /// What a term counts in a skill, if it has it.

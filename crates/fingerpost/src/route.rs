@@ -8,17 +8,18 @@ pub mod explain;
 pub mod llm;
 mod local;
 pub mod none;
+mod reasons;
 mod router;
 
 use serde::Serialize;
 
 pub use self::local::{ByKind, Evidence, WEIGHTS, weigh, weigh_by};
+use self::reasons::Reasons;
 pub use self::router::Router;
 use crate::index::{IndexError, SparseIndex};
-use crate::page::{Case, Page};
+use crate::page::Page;
 use crate::request::wanted;
 use crate::skill::SkillIdx;
-use crate::text::words_of_phrases;
 use crate::view::Cards;
 
 /// A skill that comes into question, with all that a chooser may read of it.
@@ -128,13 +129,14 @@ pub fn route(
         .iter()
         .map(|evidence| candidates[evidence.candidate].id.to_owned())
         .collect();
+    let reasons = Reasons::new(request, Some(chosen), phrases)?;
     let rejected = evidence[taken..]
         .iter()
         .map(|rival| {
             let candidate = &candidates[rival.candidate];
             let because = match answered {
-                true => ruled_out(candidate, chosen, request, phrases, config.cards)?,
-                false => shares(candidate, request, phrases)?,
+                true => reasons.against(candidate, config.cards)?,
+                false => reasons.little(candidate)?,
             };
             Ok(Rejected { skill: candidate.id.to_owned(), because })
         })
@@ -145,7 +147,7 @@ pub fn route(
             skill: Some(chosen.id.to_owned()),
             skills,
             confidence,
-            reason: why(best, chosen, request, phrases)?,
+            reason: reasons.why(best),
             rejected,
             fallback: None,
         }
@@ -165,25 +167,6 @@ pub fn route(
     })
 }
 
-/// Words shown in a reason.
-const SHOWN: usize = 4;
-
-fn why(
-    best: &Evidence,
-    chosen: &Candidate<'_>,
-    request: &str,
-    phrases: &SparseIndex,
-) -> Result<String, IndexError> {
-    if best.named {
-        return Ok(format!("the request names {}", chosen.name));
-    }
-    let shared = strongest(request, &phrases.contributions(request, chosen.skill)?);
-    Ok(match shared.is_empty() {
-        true => format!("{} is the nearest", chosen.name),
-        false => format!("the request speaks of {}", list(&shared)),
-    })
-}
-
 /// The answer where the search found nothing.
 fn nothing() -> Route {
     Route {
@@ -195,87 +178,4 @@ fn nothing() -> Route {
         rejected: vec![],
         fallback: None,
     }
-}
-
-/// The case of a rival's boundary that gives requests to the chosen one.
-fn given_away<'a>(rival: &Candidate<'a>, chosen: &Candidate<'_>) -> Option<&'a Case> {
-    let cases = rival.page.into_iter().flat_map(|page| &page.boundary);
-    let is_chosen = |case: &&Case| case.skill.as_ref().is_some_and(|id| id.as_str() == chosen.id);
-    cases.into_iter().find(is_chosen)
-}
-
-/// The boundary that gives the request away, if the cards show it; else the words that speak for
-/// the chosen one.
-fn ruled_out(
-    rival: &Candidate<'_>,
-    chosen: &Candidate<'_>,
-    request: &str,
-    phrases: &SparseIndex,
-    cards: Cards,
-) -> Result<String, IndexError> {
-    if let Some(case) = given_away(rival, chosen).filter(|_| cards != Cards::Base) {
-        let request = case.request.trim_end_matches(['.', '。']);
-        let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
-        return Ok(format!("its boundary: {request}: use {instead}"));
-    }
-    let (ours, theirs) = (
-        phrases.contributions(request, chosen.skill)?,
-        phrases.contributions(request, rival.skill)?,
-    );
-    let missing: Vec<(String, f32)> = ours
-        .into_iter()
-        .map(|(term, weight)| {
-            let rivals = theirs.iter().find(|(other, _)| *other == term);
-            (term, weight - rivals.map_or(0.0, |(_, weight)| *weight))
-        })
-        .collect();
-    let missing = strongest(request, &missing);
-    Ok(match missing.is_empty() {
-        true => format!("{} is nearer to the request", chosen.name),
-        false => {
-            let speak = if missing.len() == 1 { "speaks" } else { "speak" };
-            format!("{} {speak} for {}", list(&missing), chosen.name)
-        }
-    })
-}
-
-/// What little a candidate has of a request that none fits.
-fn shares(
-    candidate: &Candidate<'_>,
-    request: &str,
-    phrases: &SparseIndex,
-) -> Result<String, IndexError> {
-    let shared = strongest(request, &phrases.contributions(request, candidate.skill)?);
-    Ok(match shared.is_empty() {
-        true => "shares no word that counts".into(),
-        false => format!("shares {} and too little else", list(&shared)),
-    })
-}
-
-fn strongest(request: &str, weighted: &[(String, f32)]) -> Vec<String> {
-    heaviest(request, weighted, SHOWN).into_iter().map(|(term, _)| term).collect()
-}
-
-/// The heaviest terms as the request has them, a word left out that is part of a pair.
-fn heaviest(request: &str, weighted: &[(String, f32)], most: usize) -> Vec<(String, f32)> {
-    let words = words_of_phrases(request);
-    let mut weighted: Vec<(&String, f32)> = weighted
-        .iter()
-        .filter(|(_, weight)| *weight > 0.0)
-        .filter_map(|(term, weight)| Some((words.get(term)?, *weight)))
-        .collect();
-    weighted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let mut shown: Vec<(String, f32)> = Vec::new();
-    for (term, weight) in weighted {
-        let part_of = |a: &str, b: &str| a.split(' ').any(|word| word == b);
-        let is_told = shown.iter().any(|(s, _)| part_of(s, term) || part_of(term, s));
-        if shown.len() < most && !is_told {
-            shown.push((term.clone(), weight));
-        }
-    }
-    shown
-}
-
-fn list(terms: &[String]) -> String {
-    terms.iter().map(|term| format!("“{term}”")).collect::<Vec<_>>().join(", ")
 }

@@ -6,7 +6,8 @@
 
 use serde::Serialize;
 
-use super::{ByKind, Candidate, given_away, heaviest, weigh};
+use super::reasons::{Reasons, given_away};
+use super::{ByKind, Candidate, weigh};
 use crate::index::{IndexError, SparseIndex};
 use crate::skill::SkillId;
 
@@ -80,13 +81,13 @@ pub fn explain<'a>(
 ) -> Result<Vec<Explained>, IndexError> {
     let evidence = weigh(request, pool, phrases)?;
     let first = evidence.first().map(|first| &pool[first.candidate]);
+    let reasons = Reasons::new(request, first, phrases)?;
     let explained = |candidates: &[Candidate<'a>], at: usize, in_pool: bool| {
         let evidence = weigh(request, candidates, phrases)?;
         let place = evidence.iter().position(|evidence| evidence.candidate == at);
         let place = place.expect("each has evidence");
         let (candidate, found) = (&candidates[at], &evidence[place]);
-        let contributions = phrases.contributions(request, candidate.skill)?;
-        let shared = heaviest(request, &contributions, SHOWN).into_iter();
+        let shared = reasons.shared(candidate, SHOWN)?.into_iter();
         let clause = first.and_then(|first| given_away(candidate, first));
         Ok(Explained {
             skill: candidate.id.to_owned(),
@@ -97,7 +98,7 @@ pub fn explain<'a>(
             named: found.named,
             evidence: found.addends,
             total: found.total,
-            shared: shared.map(|(term, weight)| Shared { term, weight }).collect(),
+            shared: shared.map(|(term, weight)| Shared { term: term.to_owned(), weight }).collect(),
             boundary: clause.and_then(|case| {
                 Some(Clause { request: case.request.clone(), skill: case.skill.clone()? })
             }),

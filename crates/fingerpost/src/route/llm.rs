@@ -14,7 +14,8 @@ use minijinja::{Environment, context};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Candidate, Decision, Rejected, Route, nothing, ruled_out, shares};
+use super::reasons::Reasons;
+use super::{Candidate, Decision, Rejected, Route, nothing};
 use crate::chat::{Chat, ChatError, Message, Prompt, Reply, Schema, Speaker};
 use crate::index::{IndexError, SparseIndex};
 use crate::page::shorten::shorten;
@@ -170,18 +171,15 @@ impl LlmChooser<'_> {
             (0..candidates.len()).filter(|at| Some(*at) != chosen).collect();
         let votes = |at: usize| answers.iter().filter(|answer| answer.choice == Some(at)).count();
         others.sort_by_key(|&at| (Reverse(votes(at)), at));
+        let reasons = Reasons::new(request, chosen.map(|at| &candidates[at]), phrases)?;
         let rejected = others
             .into_iter()
             .map(|at| {
                 let said = winners.iter().flat_map(|answer| &answer.rejected);
                 let said = said.into_iter().find(|(rejected, _)| *rejected == at);
-                let because = match (said, chosen) {
-                    (Some((_, because)), _) => because.clone(),
-                    (None, Some(chosen)) => {
-                        let (rival, chosen) = (&candidates[at], &candidates[chosen]);
-                        ruled_out(rival, chosen, request, phrases, self.config.cards)?
-                    }
-                    (None, None) => shares(&candidates[at], request, phrases)?,
+                let because = match said {
+                    Some((_, because)) => because.clone(),
+                    None => reasons.against(&candidates[at], self.config.cards)?,
                 };
                 Ok(Rejected { skill: candidates[at].id.to_owned(), because })
             })

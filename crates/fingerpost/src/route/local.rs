@@ -115,20 +115,26 @@ fn found(
     let lexicon = Lexicon::get();
     let meaning = lexicon.meaning(wanted);
     let whole = phrases.vector(wanted);
-    let sentences: Vec<Vec<(u32, f32)>> =
-        sentences(wanted).map(|sentence| phrases.vector(sentence)).collect();
+    // Their terms are among those of the whole, so each is looked up once a candidate.
+    let place = |term: u32| whole.binary_search_by_key(&term, |&(term, _)| term).ok();
+    let sentences: Vec<Vec<(usize, f32)>> = sentences(wanted)
+        .map(|sentence| phrases.vector(sentence).into_iter())
+        .map(|terms| terms.filter_map(|(term, weight)| Some((place(term)?, weight))).collect())
+        .collect();
     let found = |candidate: &Candidate<'_>| {
-        let score = |vector: &[(u32, f32)]| phrases.score(vector, candidate.skill);
-        let mut nearest = 0.0_f32;
-        for sentence in &sentences {
-            nearest = nearest.max(score(sentence)?);
-        }
+        let counts = phrases.weights(&whole, candidate.skill)?;
+        let likeness = |terms: &mut dyn Iterator<Item = (usize, f32)>| -> f32 {
+            terms.fold(0.0, |sum, (at, weight)| sum + weight * counts[at])
+        };
+        let all = likeness(&mut whole.iter().map(|&(_, weight)| weight).enumerate());
+        let nearest = sentences.iter().map(|terms| likeness(&mut terms.iter().copied()));
+        let nearest = nearest.fold(0.0, f32::max);
         let Candidate { name, description, page, .. } = candidate;
         let trigger = page.map_or("", |page| page.trigger.as_str());
         let said = lexicon.meaning(&format!("{name}\n{description}\n{trigger}"));
         Ok(ByKind {
             words: f64::from(candidate.words),
-            whole: f64::from(score(&whole)?),
+            whole: f64::from(all),
             sentence: f64::from(nearest),
             trigger: covered(&phrases.vector(trigger), &whole),
             meaning: f64::from(meaning.likeness(&said).max(0.0)),
@@ -141,7 +147,7 @@ fn found(
 /// How much of a text another one has, by the weights of its words.
 fn covered(text: &[(u32, f32)], by: &[(u32, f32)]) -> f64 {
     let weight = |terms: &mut dyn Iterator<Item = &(u32, f32)>| -> f64 {
-        terms.map(|&(_, weight)| f64::from(weight)).sum()
+        terms.fold(0.0, |sum, &(_, weight)| sum + f64::from(weight))
     };
     let all = weight(&mut text.iter());
     let is_shared =
@@ -205,4 +211,91 @@ pub(super) fn set_size(
         taken += 1;
     }
     taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::SparseConfig;
+    use crate::library::Library;
+    use crate::page::{Page, Pages};
+    use crate::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
+    use crate::view::View;
+
+    const SKILLS: [(&str, &str); 3] = [
+        ("convert-currency", "Converts an amount from one currency to another."),
+        ("schedule-flight", "Schedules a flight. Says how many hours it takes."),
+        ("weigh-parcel", "Weighs a parcel for the post."),
+    ];
+
+    /// The evidence for three skills, of which the last has this trigger; in the order of their ids.
+    fn unweighted(request: &str, trigger: &str) -> (Vec<ByKind>, SparseIndex) {
+        let skill = |(id, description): (&str, &str)| Skill {
+            id: SkillId::new(id),
+            name: id.into(),
+            description: description.into(),
+            content: String::new(),
+            fields: Default::default(),
+            invocation: Invocation::Automatic,
+            origin: Origin { file: "SKILL.md".into(), line: None },
+        };
+        let library = Library::from_skills(SKILLS.map(skill).into()).value;
+        let page = Page { trigger: trigger.into(), boundary: vec![], body: String::new() };
+        let pages = Pages::new(vec![None, None, Some(page.clone())]);
+        let config = SparseConfig::phrases(View::Full);
+        let phrases = SparseIndex::build(&library, &pages, &config);
+        let candidates: Vec<Candidate<'_>> = (0..)
+            .zip(library.skills())
+            .map(|(row, skill)| Candidate {
+                skill: SkillIdx(row),
+                id: skill.id.as_str(),
+                name: &skill.name,
+                description: &skill.description,
+                page: (row == 2).then_some(&page),
+                words: 0.0,
+            })
+            .collect();
+        let ones = ByKind::from_array([1.0; ByKind::COUNT]);
+        let mut evidence = weigh_by(request, &candidates, &phrases, &ones).unwrap();
+        evidence.sort_by_key(|evidence| evidence.candidate);
+        (evidence.into_iter().map(|evidence| evidence.addends).collect(), phrases)
+    }
+
+    #[test]
+    fn meaning_speaks_where_no_word_is_shared() {
+        let (evidence, _) = unweighted("what are 20 dollars in yen", "");
+        assert!(evidence.iter().all(|evidence| evidence.whole == 0.0), "{evidence:?}");
+        let [currency, flight, parcel] = [0, 1, 2].map(|at: usize| evidence[at].meaning);
+        assert!(currency > flight.max(parcel) + 0.1, "{evidence:?}");
+        let (chinese, _) = unweighted("二十美元是多少日元", "");
+        assert!(chinese.iter().all(|evidence| evidence.meaning == 0.0), "{chinese:?}");
+    }
+
+    #[test]
+    fn a_trigger_counts_as_far_as_the_request_has_it() {
+        let trigger =
+            |request: &str| unweighted(request, "Postage for a heavy parcel").0[2].trigger;
+        assert_eq!(trigger("nothing of it"), 0.0);
+        assert_eq!(trigger("postage for a heavy parcel, please"), 1.0);
+        let half = trigger("a heavy suitcase");
+        assert!(half > 0.1 && half < 0.9, "{half}");
+    }
+
+    #[test]
+    fn the_best_sentence_is_scored_as_if_it_were_alone() {
+        let request =
+            "I sold a car. Which currency gives one amount? Weigh the parcel for me, post it!";
+        let (evidence, phrases) = unweighted(request, "");
+        let alone = |row: u32| -> f64 {
+            let scores =
+                sentences(request).map(|s| phrases.score(&phrases.vector(s), SkillIdx(row)));
+            f64::from(scores.map(Result::unwrap).fold(0.0, f32::max))
+        };
+        let alone = [0, 1, 2].map(alone);
+        let largest = alone.iter().copied().fold(0.0, f64::max);
+        for (evidence, alone) in evidence.iter().zip(alone) {
+            assert!((evidence.sentence - alone / largest).abs() < 1e-6, "{evidence:?} {alone}");
+        }
+        assert!(alone[1] < alone[0] && alone[1] < alone[2], "{alone:?}");
+    }
 }
