@@ -27,7 +27,7 @@ use fingerpost::view::View;
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::judged::{CLOSED, EXAMPLES, Judged, STRONG, spread};
+use crate::judged::{CLOSED, EXAMPLES, Judged, STRONG, UNSEEN, UNSEEN_STRONG, spread};
 use crate::search::searcher;
 
 /// What `choose` was asked to do.
@@ -53,7 +53,11 @@ pub(crate) struct Choose {
     plot: Option<PathBuf>,
 }
 
-const NAMES: [&str; 7] = [EXAMPLES, STRONG, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
+const NAMES: [&str; 9] =
+    [EXAMPLES, STRONG, UNSEEN, UNSEEN_STRONG, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
+
+/// No weights are fitted to these: the requests of the first two are asked of another library too.
+const NOT_FITTED: [&str; 4] = [STRONG, CLOSED, UNSEEN, UNSEEN_STRONG];
 
 /// Skills in an answer at most, where several are asked for.
 const MAX: usize = 3;
@@ -180,12 +184,11 @@ impl Outcome {
 }
 
 /// Weights fitted to the requests of some half. Libraries count alike; in a library, requests and data
-/// sets half and half, since its figure is the mean over its data sets. A request counts once: those of the
-/// libraries with a strong model's pages are asked of another library too.
+/// sets half and half, since its figure is the mean over its data sets.
 fn fitted(asked: &[Asked], is_used: impl Fn(Half) -> bool) -> ByKind {
     let mut examples = Vec::new();
-    let is_first = |asked: &&Asked| ![STRONG, CLOSED].contains(&asked.judged.name.as_str());
-    for Asked { judged, outcomes, .. } in asked.iter().filter(is_first) {
+    let is_fitted = |asked: &&Asked| !NOT_FITTED.contains(&asked.judged.name.as_str());
+    for Asked { judged, outcomes, .. } in asked.iter().filter(is_fitted) {
         let told = |query: &Query, outcome: &Outcome| -> Vec<bool> {
             outcome.retrieved.iter().map(|skill| judged.is_right(query, skill)).collect()
         };

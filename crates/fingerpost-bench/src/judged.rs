@@ -2,7 +2,8 @@
 //!
 //! `examples` is the project's own and always there; the others are looked for in the folder of the
 //! real data. `sra-177` is the part of `sra` that a strong model wrote pages for, asked as many
-//! requests of each data set; `examples-strong` has the pages that one wrote for the examples.
+//! requests of each data set; `examples-strong` has the pages that one wrote for the examples. `examples-unseen`
+//! asks the examples what was written after everything was settled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,6 +35,11 @@ pub(crate) const EXAMPLES: &str = "examples";
 /// The same with the pages of a strong model.
 pub(crate) const STRONG: &str = "examples-strong";
 
+/// The project's own library, asked requests that were written when everything was settled; with either
+/// pages.
+pub(crate) const UNSEEN: &str = "examples-unseen";
+pub(crate) const UNSEEN_STRONG: &str = "examples-unseen-strong";
+
 /// Requests of each data set that the closed library is asked.
 const ASKED: usize = 220;
 
@@ -50,7 +56,9 @@ impl Judged {
     /// The set of this name, or `None` where its folder is not there.
     pub(crate) fn open(name: &str, data: &Path) -> anyhow::Result<Option<Self>> {
         let folder = match name {
-            EXAMPLES | STRONG => Path::new("examples/library").to_path_buf(),
+            EXAMPLES | STRONG | UNSEEN | UNSEEN_STRONG => {
+                Path::new("examples/library").to_path_buf()
+            }
             _ => data.join(name),
         };
         if !folder.is_dir() {
@@ -58,8 +66,10 @@ impl Judged {
         }
         let judged = match name {
             CLOSED => closed(&folder, data),
-            STRONG => open(name, &folder).and_then(strong),
-            _ => open(name, &folder),
+            STRONG => open(name, &folder, &folder).and_then(strong),
+            UNSEEN => open(name, &folder, Path::new("examples/unseen")),
+            UNSEEN_STRONG => open(name, &folder, Path::new("examples/unseen")).and_then(strong),
+            _ => open(name, &folder, &folder),
         };
         judged.map(Some).with_context(|| format!("cannot load {}", folder.display()))
     }
@@ -122,10 +132,11 @@ pub(crate) fn router(library: &Library, compiled: Compiled, max: usize, pool: us
     Router { compiled, searcher, phrases, suiting: None, config, pool }
 }
 
-fn open(name: &str, folder: &Path) -> anyhow::Result<Judged> {
+/// A library, and the requests of a folder.
+fn open(name: &str, folder: &Path, requests: &Path) -> anyhow::Result<Judged> {
     let library = Library::load(&[Root::new(folder)], LoadOptions::default())?.value;
     let text = |name: &str| {
-        let files = ["", ".zst", ".gz"].map(|end| folder.join(format!("{name}{end}")));
+        let files = ["", ".zst", ".gz"].map(|end| requests.join(format!("{name}{end}")));
         let file =
             files.iter().find(|file| file.is_file()).with_context(|| format!("no {name}"))?;
         anyhow::Ok(read_unpacked(file)?)
@@ -154,7 +165,8 @@ fn closed(folder: &Path, data: &Path) -> anyhow::Result<Judged> {
         .map(serde_json::from_str)
         .collect::<Result<_, _>>()?;
     let inside: BTreeSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
-    let Judged { library, queries, qrels, .. } = open(CLOSED, &data.join("sra"))?;
+    let Judged { library, queries, qrels, .. } =
+        open(CLOSED, &data.join("sra"), &data.join("sra"))?;
     let skills = library.skills().iter().filter(|skill| inside.contains(skill.id.as_str()));
     let library = Library::from_skills(skills.cloned().collect()).value;
     let page = |record: &Record| Page {

@@ -12,7 +12,7 @@ use super::tables::{BINS, in_bin, judged};
 const FEWEST: usize = 10;
 
 /// Colors that people who see few of them can still tell apart.
-const COLORS: [RGBColor; 7] = [
+const COLORS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -20,6 +20,8 @@ const COLORS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
+    RGBColor(240, 228, 66),
+    RGBColor(140, 140, 140),
 ];
 
 const INK: RGBColor = RGBColor(60, 60, 60);

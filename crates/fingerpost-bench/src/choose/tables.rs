@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use fingerpost::eval::{ComparisonConfig, Paired, Qrels, Query, Run, Scored, compare};
 use fingerpost::route::{ByKind, WEIGHTS};
 
+use crate::judged::UNSEEN;
+
 use super::{Asked, Half, MAX, Outcome, fit, fitted};
 
 pub(super) fn print(asked: &[Asked]) {
@@ -97,7 +99,8 @@ pub(super) fn print(asked: &[Asked]) {
     asked.iter().for_each(sets);
     println!("\nConfidence and how many were right (answered requests of the report half)\n");
     reliability(asked);
-    let leads: Vec<(f64, bool, f64)> = asked.iter().flat_map(leads).collect();
+    let seen = asked.iter().filter(|asked| !asked.judged.name.starts_with(UNSEEN));
+    let leads: Vec<(f64, bool, f64)> = seen.flat_map(leads).collect();
     let [a, b] = fit::confidence(&leads);
     println!("\nFitted to the tune halves: 1 / (1 + exp({a:.2} - {b:.2} · lead))");
 }

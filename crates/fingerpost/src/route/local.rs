@@ -15,7 +15,7 @@ use crate::request::{named, wanted};
 
 /// What each kind of evidence counts: fitted to judged requests by `cargo xtask bench choose`.
 pub const WEIGHTS: ByKind =
-    ByKind { words: 1.0, whole: 0.7, sentence: 0.7, trigger: 0.95, meaning: 2.05 };
+    ByKind { words: 1.0, whole: 0.2, sentence: 1.25, trigger: 0.9, meaning: 2.1 };
 
 /// What speaks for a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub struct ByKind {
     pub words: f64,
     /// Likeness of the request and the full view, words and pairs; 1 for the likest.
     pub whole: f64,
-    /// The same for the best single sentence of the request.
+    /// The same for the best single sentence of a long request; of a short one, as `whole`.
     pub sentence: f64,
     /// How much of the trigger the request has.
     pub trigger: f64,
@@ -106,6 +106,10 @@ pub fn weigh_by(
 /// The first kinds have no scale of their own: the candidate with most of it counts 1.
 const RELATIVE: usize = 3;
 
+/// From so many sentences on, one of them tells what is wanted, and the others what it is about. In two or
+/// three, each says a part.
+const LONG: usize = 6;
+
 /// What each candidate has, by kind, as it is.
 fn found(
     wanted: &str,
@@ -127,8 +131,13 @@ fn found(
             terms.fold(0.0, |sum, (at, weight)| sum + weight * counts[at])
         };
         let all = likeness(&mut whole.iter().map(|&(_, weight)| weight).enumerate());
-        let nearest = sentences.iter().map(|terms| likeness(&mut terms.iter().copied()));
-        let nearest = nearest.fold(0.0, f32::max);
+        let nearest = match sentences.len() {
+            ..LONG => all,
+            _ => {
+                let nearest = sentences.iter().map(|terms| likeness(&mut terms.iter().copied()));
+                nearest.fold(0.0, f32::max)
+            }
+        };
         let Candidate { name, description, page, .. } = candidate;
         let trigger = page.map_or("", |page| page.trigger.as_str());
         let said = lexicon.meaning(&format!("{name}\n{description}\n{trigger}"));
@@ -165,7 +174,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 /// requests of seven libraries, which count alike.
 pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (0.9 - 1.7 * (total(0) - total(1))).exp())
+    1.0 / (1.0 + (0.8 - 1.65 * (total(0) - total(1))).exp())
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two
@@ -283,8 +292,9 @@ mod tests {
 
     #[test]
     fn the_best_sentence_is_scored_as_if_it_were_alone() {
+        let story = "I sold a car. It was old. It was blue. We drove it far.";
         let request =
-            "I sold a car. Which currency gives one amount? Weigh the parcel for me, post it!";
+            &format!("{story} Which currency gives one amount? Weigh the parcel for me, post it!");
         let (evidence, phrases) = unweighted(request, "");
         let alone = |row: u32| -> f64 {
             let scores =
@@ -297,5 +307,7 @@ mod tests {
             assert!((evidence.sentence - alone / largest).abs() < 1e-6, "{evidence:?} {alone}");
         }
         assert!(alone[1] < alone[0] && alone[1] < alone[2], "{alone:?}");
+        let (short, _) = unweighted("Which currency? Weigh the parcel!", "");
+        assert!(short.iter().all(|evidence| evidence.sentence == evidence.whole), "{short:?}");
     }
 }
