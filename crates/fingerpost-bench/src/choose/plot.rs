@@ -20,7 +20,7 @@ const COLORS: [RGBColor; 9] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
-    RGBColor(240, 228, 66),
+    RGBColor(128, 128, 0),
     RGBColor(140, 140, 140),
 ];
 
