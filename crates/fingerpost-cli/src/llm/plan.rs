@@ -12,7 +12,8 @@ use super::elsewhere::{Errand, Pass};
 use crate::output::{self, FAINT, STRONG, plural, thousands};
 use crate::progress::time;
 
-/// Tokens of an answer as a rule, with its JSON: measured on pages and choices of a strong model.
+/// Tokens of an answer as a rule, with its JSON: measured on pages of a strong model; for choices twice what
+/// its terse ones take (examples/replies), since most models explain more.
 const LIKELY_PAGE: u64 = 330;
 const LIKELY_CHOICE: u64 = 120;
 
