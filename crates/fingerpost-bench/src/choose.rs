@@ -263,18 +263,18 @@ impl Asking<'_> {
         scratch: &mut Scratch,
         with_features: bool,
     ) -> anyhow::Result<(Outcome, String)> {
-        let Router { searcher, phrases, config, pool, .. } = &self.router;
-        let hits = searcher.candidates(&query.text, *pool, phrases, scratch)?;
+        let Router { phrases, config, .. } = &self.router;
+        let hits = self.router.pool(&query.text, scratch)?;
         let candidates = self.router.candidates(&query.text, &hits)?;
         let retrieved = candidates.iter().map(|candidate| candidate.id.to_owned()).collect();
         let unweighted = ByKind::from_array([1.0; ByKind::COUNT]);
-        let mut found = weigh_by(&query.text, &candidates, phrases, &unweighted)?;
+        let fit = self.router.fit(&query.text, &hits, scratch)?;
+        let mut found = weigh_by(&query.text, &candidates, fit, phrases, &unweighted)?;
         found.sort_by_key(|found| found.candidate);
-        let evidences = weigh(&query.text, &candidates, phrases)?;
+        let evidences = weigh(&query.text, &candidates, fit, phrases)?;
         let ids = |order: &[Evidence]| -> Vec<String> {
             order.iter().map(|evidence| candidates[evidence.candidate].id.to_owned()).collect()
         };
-        let fit = self.router.fit(&query.text, &hits, scratch)?;
         let answer = route(&query.text, &candidates, fit, phrases, config)?;
         let always = RouteConfig { none_below: 0.0, ..*config };
         let set = route(&query.text, &candidates, fit, phrases, &always)?;

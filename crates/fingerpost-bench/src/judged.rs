@@ -13,13 +13,13 @@ use fingerpost::atlas::Compiled;
 use fingerpost::compile::{CompileConfig, Vectorizer, compile, none_below};
 use fingerpost::embedding::FitConfig;
 use fingerpost::eval::{Qrels, Query, read_qrels, read_queries};
-use fingerpost::index::{SparseConfig, SparseIndex};
+use fingerpost::index::{DenseIndex, SparseConfig, SparseIndex};
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::neighborhood::NeighborhoodConfig;
 use fingerpost::page::local::LocalConfig;
 use fingerpost::page::write::{Again, Writer, pages_of};
 use fingerpost::page::{Case, Page, Pages};
-use fingerpost::route::{RouteConfig, Router};
+use fingerpost::route::{RouteConfig, Router, meanings};
 use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::skill::SkillId;
@@ -129,7 +129,8 @@ pub(crate) fn router(library: &Library, compiled: Compiled, max: usize, pool: us
     };
     let phrases = index(&SparseConfig::phrases(View::Full));
     let config = RouteConfig { none_below: compiled.none_below, max, cards: Cards::Boundary };
-    Router { compiled, searcher, phrases, suiting: None, config, pool }
+    let meanings = DenseIndex::new(meanings(&compiled));
+    Router { compiled, searcher, phrases, meanings, suiting: None, config, pool }
 }
 
 /// A library, and the requests of a folder.

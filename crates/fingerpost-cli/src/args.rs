@@ -170,6 +170,14 @@ impl RetrieverArgs {
     }
 }
 
+/// A request that says something.
+pub(crate) fn request(text: &str) -> Result<String, &'static str> {
+    match text.trim().is_empty() {
+        true => Err("it is empty; say what is wanted"),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// The index of terms that a retriever needs. Whoever names one gets its words as they are, but for the
 /// fusion, whose weights were found with words as they suit the library.
 pub(crate) fn config_of(
@@ -191,6 +199,7 @@ pub(crate) fn config_of(
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     /// What the user wants, in their words.
+    #[arg(value_parser = request)]
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,

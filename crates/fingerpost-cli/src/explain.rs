@@ -12,7 +12,7 @@ use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
 use serde::Serialize;
 
-use crate::args::{Global, LibraryArgs};
+use crate::args::{self, Global, LibraryArgs};
 use crate::neighbors;
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
 use crate::route::{ChoosingArgs, candidates_by, router};
@@ -22,6 +22,7 @@ use crate::table::table;
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// What the user wants, in their words.
+    #[arg(value_parser = args::request)]
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
@@ -69,7 +70,8 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let others: Vec<Hit> = outside.iter().map(|&skill| Hit { skill, score: 0.0 }).collect();
     let pool = router.candidates(&args.request, &hits)?;
     let others = router.candidates(&args.request, &others)?;
-    let candidates = explain(&args.request, &pool, &others, &router.phrases, ranks)?;
+    let fit = router.fit(&args.request, &hits, scratch)?;
+    let candidates = explain(&args.request, &pool, &others, fit, &router.phrases, ranks)?;
     if global.json {
         output::print_json(&Answer {
             request: &args.request,
@@ -130,7 +132,7 @@ const LEAST: usize = 26;
 /// One line a candidate: places, and what was added up where there is room for it.
 fn places(candidates: &[Explained], width: usize) -> String {
     let places = ["raw", "page", "total"];
-    let addends = ["raw", "page", "words", "whole", "sentence", "trigger", "meaning", "total"];
+    let addends = ["raw", "page", "words", "phrases", "trigger", "meaning", "total"];
     let figure = |value: f64| format!("{value:.2}");
     let short = |candidate: &Explained| {
         let Explained { ranks, total, .. } = candidate;
@@ -237,7 +239,7 @@ mod tests {
             in_pool: place < 9,
             ranks: Ranks { raw, page },
             named: false,
-            evidence: ByKind::from_array([1.0, 0.5, 0.25, 0.0, 0.125]),
+            evidence: ByKind::from_array([1.0, 0.5, 0.25, 0.125]),
             total: 1.875,
             shared: vec![Shared { term: "cube root".into(), weight: 0.21 }],
             boundary: None,
@@ -256,13 +258,13 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_what_was_added_up() {
         expect![[r#"
-             skill                         raw     page   words   whole   sentence   trigger   meaning   total 
-            ───────────────────────────────────────────────────────────────────────────────────────────────────
-              1  qtc-fridericia              3    1 ▲2     1.00    0.50       0.25      0.00      0.12    1.88 
-              2  qtc-�[31mbazett             1    2 ▼1     1.00    0.50       0.25      0.00      0.12    1.88 
-              3  年终奖单独计税还是并入…     –   12 ▲      1.00    0.50       0.25      0.00      0.12    1.88 
-             (11) loans/loan-payment        40    – ▼      1.00    0.50       0.25      0.00      0.12    1.88 
-            ───────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
+             skill                                raw     page   words   phrases   trigger   meaning   total 
+            ─────────────────────────────────────────────────────────────────────────────────────────────────
+              1  qt-correction/qtc-fridericia       3    1 ▲2     1.00      0.50      0.25      0.12    1.88 
+              2  qt-correction/qtc-�[31mbazett      1    2 ▼1     1.00      0.50      0.25      0.12    1.88 
+              3  年终奖单独计税还是并入综合所得     –   12 ▲      1.00      0.50      0.25      0.12    1.88 
+             (11) loans/loan-payment               40    – ▼      1.00      0.50      0.25      0.12    1.88 
+            ─────────────────────────────────────────────────────────────────────────────────────────────────"#]].assert_eq(&places(&candidates(), 100));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use fingerpost::view::{Cards, View};
 use serde::Serialize;
 
 use self::llm::Asked;
-use crate::args::{Global, LibraryArgs, config_of};
+use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::llm::ModelArgs;
 use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain};
 use crate::{neighbors, source};
@@ -24,6 +24,7 @@ use crate::{neighbors, source};
 #[derive(Debug, Args)]
 pub(crate) struct RouteArgs {
     /// What the user wants, in their words.
+    #[arg(value_parser = args::request)]
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
@@ -43,7 +44,7 @@ pub(crate) struct RouteArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Chooser {
-    /// Words and pairs of words; no model.
+    /// Words, pairs of words and their meaning; no model.
     Local,
     /// A language model (--model).
     Llm,
@@ -53,7 +54,8 @@ pub(crate) enum Chooser {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(next_help_heading = "Choosing")]
 pub(crate) struct ChoosingArgs {
-    /// Candidates for the chooser: so many by the retriever, and, for `local`, so many by phrases.
+    /// Candidates for the chooser: so many by the retriever, and, for `local`, so many by phrases and by
+    /// meaning.
     #[arg(long, value_name = "N", default_value_t = Self::default().pool)]
     pub(crate) pool: usize,
     /// Skills in the answer at most; more than one only where the request needs it.
@@ -118,7 +120,9 @@ pub(crate) fn router(
     };
     let none_below = if choosing.always { 0.0 } else { compiled.none_below };
     let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
-    Ok(Router { compiled, searcher, phrases, suiting, config, pool: choosing.pool.max(1) })
+    let meanings = source::atlas(library, global).meanings(&compiled);
+    let pool = choosing.pool.max(1);
+    Ok(Router { compiled, searcher, phrases, meanings, suiting, config, pool })
 }
 
 /// The contract of `--json`.
@@ -183,6 +187,9 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
     Ok(if route.decision == Decision::Use { Exit::Done } else { Exit::Findings })
 }
 
+/// Skills that a person is told about though they were not chosen.
+const NEAR: usize = 9;
+
 fn print(compiled: &Compiled, route: &Route) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let width = output::terminal_width();
@@ -206,13 +213,17 @@ fn print(compiled: &Compiled, route: &Route) -> anyhow::Result<()> {
     if !route.rejected.is_empty() {
         writeln!(out, "\nnot")?;
     }
-    let ids = route.rejected.iter().map(|rejected| output::console_width(&plain(&rejected.skill)));
+    let (near, far) = route.rejected.split_at(route.rejected.len().min(NEAR));
+    let ids = near.iter().map(|rejected| output::console_width(&plain(&rejected.skill)));
     let longest = ids.max().unwrap_or(0).min(44);
-    for rejected in &route.rejected {
+    for rejected in near {
         let id = cut(&rejected.skill, longest);
         let pad = " ".repeat(longest - output::console_width(&id));
         let because = cut(&rejected.because, width.saturating_sub(longest + 4));
         writeln!(out, "  {id}{pad}  {FAINT}{because}{FAINT:#}")?;
+    }
+    if !far.is_empty() {
+        writeln!(out, "  {FAINT}and {} farther away (--json has all){FAINT:#}", far.len())?;
     }
     Ok(())
 }

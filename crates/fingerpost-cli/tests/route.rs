@@ -49,7 +49,10 @@ fn an_answer_says_what_why_and_why_not() {
     assert!(answer["reason"].as_str().unwrap().contains("sqrt"), "{answer}");
     let rejected = answer["rejected"].as_array().unwrap();
     let hits = answer["hits"].as_array().unwrap();
-    assert!((10..=20).contains(&hits.len()), "ten by words, and up to ten more by phrases");
+    assert!(
+        (10..=30).contains(&hits.len()),
+        "ten by words, up to ten more by phrases and by meaning"
+    );
     assert_eq!(rejected.len(), hits.len() - 1, "every other candidate has its reason");
     assert!(rejected.iter().all(|rejected| !rejected["because"].as_str().unwrap().is_empty()));
     assert_eq!(hits[0]["rank"], 1);
@@ -88,6 +91,54 @@ fn a_request_that_nothing_fits_gets_none_and_exit_code_1() {
     assert_eq!((&answer["decision"], &answer["skill"]), (&"none".into(), &Value::Null));
     let answer = fixture.json(&["route", "sing me a lullaby about purple dragons", "--always"]);
     assert_eq!(answer["decision"], "use");
+}
+
+#[test]
+fn an_empty_request_is_refused() {
+    let fixture = Fixture::new();
+    for command in ["route", "explain", "search"] {
+        let output = fixture.run(&[command, " \n"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains("it is empty; say what is wanted"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn a_skill_can_be_found_by_its_meaning_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("skills.jsonl");
+    let skills = [
+        ("convert-currency", "Converts an amount from one currency to another."),
+        ("paint-fence", "Paints a fence, 20 boards at a time."),
+        ("weigh-parcel", "Weighs a parcel for the post."),
+    ];
+    let line = |(name, description): (&str, &str)| {
+        let skill = serde_json::json!({"name": name, "description": description, "content": ""});
+        format!("{skill}\n")
+    };
+    std::fs::write(&library, skills.map(line).concat()).unwrap();
+    let route = |arguments: &[&str]| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
+        command.args(["route", "how many yen are 20 dollars", "--json", "--library"]).arg(&library);
+        let output = command.args(arguments).env("HOME", folder.path()).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let answer = route(&["--always", "--pool", "1"]);
+    let hits: Vec<&str> =
+        answer["hits"].as_array().unwrap().iter().filter_map(|hit| hit["skill"].as_str()).collect();
+    assert_eq!(hits, ["paint-fence", "convert-currency"], "one by words, one by meaning");
+    assert_eq!(answer["skill"], "convert-currency", "{answer}");
+    assert_eq!(answer["reason"], "convert-currency is nearest in meaning");
+    // The vectors are kept beside the indexes, and read the next time.
+    let index = folder.path().join(".fingerpost/index");
+    let files = std::fs::read_dir(&index).unwrap().map(|file| file.unwrap().path());
+    let kept: Vec<PathBuf> = files
+        .filter(|file| file.file_name().unwrap().to_string_lossy().starts_with("meanings-"))
+        .collect();
+    assert_eq!(kept.len(), 1, "{}", index.display());
+    std::fs::write(&kept[0], "damaged").unwrap();
+    assert_eq!(route(&["--always", "--pool", "1"]), answer);
 }
 
 #[test]
@@ -155,7 +206,7 @@ fn explain_takes_every_candidate_apart() {
             (candidate["place"].as_u64(), &candidate["in_pool"]),
             (Some(place), &true.into())
         );
-        let kinds = ["words", "whole", "sentence", "trigger", "meaning"];
+        let kinds = ["words", "phrases", "trigger", "meaning"];
         let sum: f64 = kinds.iter().map(|kind| candidate["evidence"][kind].as_f64().unwrap()).sum();
         assert!((sum - candidate["total"].as_f64().unwrap()).abs() < 1e-9, "{candidate}");
     }

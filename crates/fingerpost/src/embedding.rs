@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use fit::{Fit, FitConfig, FitError};
-pub use lexicon::{Lexicon, Meaning};
+pub use lexicon::Lexicon;
 use serde::{Deserialize, Serialize};
 
 use crate::skill::SkillIdx;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use self::local::{ByKind, Evidence, WEIGHTS, weigh, weigh_by};
 use self::reasons::Reasons;
-pub use self::router::Router;
+pub use self::router::{Router, meanings};
 use crate::index::{IndexError, SparseIndex};
 use crate::page::Page;
 use crate::request::wanted;
@@ -37,6 +37,8 @@ pub struct Candidate<'a> {
     pub page: Option<&'a Page>,
     /// What its words give it, by BM25, for what the request wants ([`wanted_score`]).
     pub words: f32,
+    /// How near its meaning is to that of what the request wants: a cosine.
+    pub meaning: f32,
 }
 
 impl Candidate<'_> {
@@ -114,7 +116,7 @@ pub fn route(
     phrases: &SparseIndex,
     config: &RouteConfig,
 ) -> Result<Route, IndexError> {
-    let evidence = weigh(request, candidates, phrases)?;
+    let evidence = weigh(request, candidates, fit, phrases)?;
     let Some(best) = evidence.first() else {
         return Ok(nothing());
     };

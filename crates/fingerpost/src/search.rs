@@ -15,7 +15,7 @@ use self::tuning::Trust;
 use crate::embedding::{EmbedError, Embedder, Role, Vectors};
 use crate::index::fusion::{reciprocal_ranks, round_robin};
 use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
-use crate::request::{named, wanted};
+use crate::request::named;
 
 /// How skills are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -166,33 +166,6 @@ impl Searcher {
             }
         }
         hits.truncate(k);
-        Ok(hits)
-    }
-
-    /// The candidates that a chooser reads: the best `k`, then those of the best `k` by phrases that
-    /// are not among them. They bring others: among 16,000 skills the right one is then a candidate for
-    /// 73 % of the requests, and for 54 % without.
-    pub fn candidates(
-        &self,
-        request: &str,
-        k: usize,
-        phrases: &SparseIndex,
-        scratch: &mut Scratch,
-    ) -> Result<Vec<Hit>, SearchError> {
-        let mut hits = self.search(request, k, scratch)?;
-        let last = hits.last().map_or(0.0, |hit| hit.score);
-        let asked = self.sparse.vector(request);
-        for found in phrases.search(&wanted(request), k, Zeros::Dropped, scratch)? {
-            if hits.iter().any(|hit| hit.skill == found.skill) {
-                continue;
-            }
-            // A fused score has no meaning outside its list: at most that of the last.
-            let score = match self.retriever.is_dense() {
-                true => last,
-                false => self.sparse.score(&asked, found.skill)?,
-            };
-            hits.push(Hit { skill: found.skill, score });
-        }
         Ok(hits)
     }
 

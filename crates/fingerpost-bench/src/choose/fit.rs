@@ -113,7 +113,7 @@ mod tests {
         let found = weights(&[example(1), example(1), example(1), example(0)]);
         // Words decide nothing, so nothing but the ridge holds them: they go to zero.
         assert!(found.trigger > 10.0, "{found:?}");
-        assert!(found.meaning == 0.0 && found.whole == 0.0, "{found:?}");
+        assert!(found.meaning == 0.0 && found.phrases == 0.0, "{found:?}");
     }
 
     #[test]

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use fingerpost::eval::{ComparisonConfig, Paired, Qrels, Query, Run, Scored, compare};
 use fingerpost::route::{ByKind, WEIGHTS};
 
-use crate::judged::UNSEEN;
+use crate::judged::{EXAMPLES, STRONG, UNSEEN, UNSEEN_STRONG};
 
 use super::{Asked, Half, MAX, Outcome, fit, fitted};
 
 pub(super) fn print(asked: &[Asked]) {
-    println!("Success@1, mean over data sets; p: paired randomisation, two-sided\n");
+    println!(
+        "Success@1, mean over data sets; p: paired randomisation of that mean, two-sided; p over requests: t test, all counting alike\n"
+    );
     header(&[
         "library",
         "requests",
@@ -20,18 +22,20 @@ pub(super) fn print(asked: &[Asked]) {
         "chooser, weights of the other half",
         "wins / losses",
         "p",
+        "p over requests",
         "p, default search",
         "as shipped",
         "in pool",
     ]);
-    for asked in asked {
+    let groups = groups(asked);
+    for (name, group) in &groups {
         let all = |measure, of: fn(&Outcome) -> &[String], than: fn(&Outcome) -> &[String]| {
-            asked.compare(&Half::BOTH, measure, than, of)
+            compared(group, &Half::BOTH, measure, than, of)
         };
         let tested = all("Success@1", |o| &o.crossed, |o| &o.retrieved);
         let default = all("Success@1", |o| &o.crossed, |o| &o.default);
         row(&[
-            asked.judged.name.clone(),
+            name.clone(),
             tested.queries.to_string(),
             percent(all("Success@1", |o| &o.plain, |o| &o.plain).system),
             percent(tested.baseline),
@@ -39,27 +43,40 @@ pub(super) fn print(asked: &[Asked]) {
             format!("**{}**", percent(tested.system)),
             format!("{} / {}", tested.wins, tested.losses),
             p_value(tested.p_randomization),
+            p_value(tested.p_t.unwrap_or(1.0)),
             p_value(default.p_randomization),
             percent(all("Success@1", |o| &o.chosen, |o| &o.chosen).system),
             percent(all("Success@1000", |o| &o.chosen, |o| &o.chosen).system),
         ]);
     }
     println!("\nBy half\n");
-    header(&["library", "half", "requests", "rank 1", "chooser", "wins / losses", "p"]);
-    for (asked, half) in halves(asked) {
-        let tested = asked.compare(&[half], "Success@1", |o| &o.retrieved, |o| &o.crossed);
+    header(&[
+        "library",
+        "half",
+        "requests",
+        "rank 1",
+        "chooser",
+        "wins / losses",
+        "p",
+        "p over requests",
+    ]);
+    for ((name, group), half) in
+        groups.iter().flat_map(|group| Half::BOTH.map(|half| (group, half)))
+    {
+        let tested = compared(group, &[half], "Success@1", |o| &o.retrieved, |o| &o.crossed);
         row(&[
-            asked.judged.name.clone(),
+            name.clone(),
             half.name().into(),
             tested.queries.to_string(),
             percent(tested.baseline),
             percent(tested.system),
             format!("{} / {}", tested.wins, tested.losses),
             p_value(tested.p_randomization),
+            p_value(tested.p_t.unwrap_or(1.0)),
         ]);
     }
     println!("\nWeights, by the half they were fitted to\n");
-    header(&["half", "words", "whole", "sentence", "trigger", "meaning"]);
+    header(&["half", "words", "phrases", "trigger", "meaning"]);
     let fitted_to = |name: &str, weights: ByKind| {
         let weights = weights.to_array().map(|weight| format!("{weight:.2}"));
         row(&[vec![name.to_owned()], weights.to_vec()].concat());
@@ -72,7 +89,7 @@ pub(super) fn print(asked: &[Asked]) {
     println!("\nThe boundary in the order, Success@1\n");
     header(&["library", "half", "base", "boundary", "wins / losses", "p"]);
     for (asked, half) in halves(asked) {
-        let tested = asked.compare(&[half], "Success@1", |o| &o.chosen, |o| &o.bounded);
+        let tested = compared(&[asked], &[half], "Success@1", |o| &o.chosen, |o| &o.bounded);
         row(&[
             asked.judged.name.clone(),
             half.name().into(),
@@ -122,26 +139,43 @@ fn halves(asked: &[Asked]) -> impl Iterator<Item = (&Asked, Half)> {
     asked.iter().flat_map(|asked| Half::BOTH.map(|half| (asked, half)))
 }
 
+/// Each library by itself, and the two sets of requests of the example library as one.
+fn groups(asked: &[Asked]) -> Vec<(String, Vec<&Asked>)> {
+    let mut groups: Vec<(String, Vec<&Asked>)> =
+        asked.iter().map(|asked| (asked.judged.name.clone(), vec![asked])).collect();
+    for both in [[EXAMPLES, UNSEEN], [STRONG, UNSEEN_STRONG]] {
+        let found = asked.iter().filter(|asked| both.contains(&asked.judged.name.as_str()));
+        let found: Vec<&Asked> = found.collect();
+        if found.len() == both.len() {
+            groups.push((both.join(" and "), found));
+        }
+    }
+    groups
+}
+
+/// One order of the candidates against another, over the requests of these halves.
+fn compared(
+    asked: &[&Asked],
+    halves: &[Half],
+    measure: &str,
+    baseline: impl Fn(&Outcome) -> &[String],
+    system: impl Fn(&Outcome) -> &[String],
+) -> Paired {
+    let pairs = asked.iter().flat_map(|asked| halves.iter().flat_map(|&half| asked.of(half)));
+    let (queries, outcomes): (Vec<Query>, Vec<&Outcome>) =
+        pairs.map(|(query, outcome)| (query.clone(), outcome)).unzip();
+    let run = |of: &dyn Fn(&Outcome) -> &[String]| {
+        run_of(queries.iter().zip(outcomes.iter().map(|&outcome| of(outcome))))
+    };
+    let qrels = asked.iter().flat_map(|asked| asked.judged.qrels.clone()).collect();
+    tested(&run(&baseline), run(&system), measure, &qrels, &queries)
+}
+
 impl Asked {
     /// The requests of a half, with what became of them.
     fn of(&self, half: Half) -> impl Iterator<Item = (&Query, &Outcome)> {
         let all = self.judged.queries.iter().zip(&self.outcomes);
         all.filter(move |(query, _)| Half::of(query) == half)
-    }
-
-    fn compare(
-        &self,
-        halves: &[Half],
-        measure: &str,
-        baseline: impl Fn(&Outcome) -> &[String],
-        system: impl Fn(&Outcome) -> &[String],
-    ) -> Paired {
-        let (queries, outcomes): (Vec<Query>, Vec<&Outcome>) =
-            halves.iter().flat_map(|&half| self.of(half)).map(|(q, o)| (q.clone(), o)).unzip();
-        let run = |of: &dyn Fn(&Outcome) -> &[String]| {
-            run_of(queries.iter().zip(outcomes.iter().map(|&outcome| of(outcome))))
-        };
-        tested(&run(&baseline), run(&system), measure, &self.judged.qrels, &queries)
     }
 }
 

@@ -193,6 +193,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
             description: &skill.description,
             page: (row == 0).then_some(&page),
             words: 1.0,
+            meaning: 0.0,
         })
         .collect();
     let config = ChooserConfig {

@@ -9,10 +9,14 @@ use crate::index::coarse::{Coarse, Coarseness};
 use crate::index::{DenseIndex, FORMAT_VERSION, embed_view};
 use crate::library::{Library, LoadOptions, Root};
 use crate::page::write::pages_of;
+use crate::route::meanings;
 use crate::view::View;
 
 /// Raised whenever a view's vectors come about in another way.
 const VERSION: u32 = 2;
+
+/// Raised whenever the meaning of a skill comes about in another way, by other words' vectors included.
+const MEANINGS_VERSION: u32 = 1;
 
 impl Atlas {
     /// The vectors of a view of the compiled library: mapped if they are there and sound, embedded
@@ -45,6 +49,22 @@ impl Atlas {
         let _ = self.write(&file, &vectors::to_bytes(&found));
         let embedded = found.len();
         Ok((self.with_copy(found, &file), embedded))
+    }
+
+    /// What each skill means: mapped if that is there and sound, made if not.
+    pub fn meanings(&self, compiled: &Compiled) -> DenseIndex {
+        let pages = super::pages::digest(&compiled.pages);
+        let key = format!("{MEANINGS_VERSION} {} {pages}", compiled.library);
+        let key = &blake3::hash(key.as_bytes()).to_hex()[..16];
+        let file = self.path.join("index").join(format!("meanings-{key}.vectors"));
+        let kept = vectors::open(file.clone()).ok();
+        let found =
+            kept.filter(|found| found.len() == compiled.skills.len()).unwrap_or_else(|| {
+                let found = meanings(compiled);
+                let _ = self.write(&file, &vectors::to_bytes(&found));
+                found
+            });
+        self.with_copy(found, &file)
     }
 
     /// The vectors of this file with the coarse copy that suits them, from the file beside it if it

@@ -7,7 +7,9 @@
 
 use std::sync::LazyLock;
 
-use super::normalise;
+use rayon::prelude::*;
+
+use super::{Vectors, normalise};
 
 /// The table as it lies in the program.
 static WORDS: &[u8] = include_bytes!("lexicon/words.bin");
@@ -29,17 +31,6 @@ pub struct Lexicon {
     ends: Vec<u32>,
     /// All pieces in order, one after another; "##" begins one that goes on inside a word.
     text: &'static [u8],
-}
-
-/// The vector of a text, of length one; all zeros if it has no known word.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Meaning(Vec<f32>);
-
-impl Meaning {
-    /// The cosine of two.
-    pub fn likeness(&self, other: &Self) -> f32 {
-        super::dot(&self.0, &other.0)
-    }
 }
 
 impl Lexicon {
@@ -65,13 +56,19 @@ impl Lexicon {
         }
     }
 
-    /// What a text means: the mean of its words. Identifiers are read as words (`departure_date`,
-    /// `getWeather`).
-    pub fn meaning(&self, text: &str) -> Meaning {
+    /// What a text means: the mean of its words, of length one; all zeros if it has no known word.
+    /// Identifiers are read as words (`departure_date`, `getWeather`).
+    pub fn meaning(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0_f32; self.dimensions];
         for_each_word(text, |word| self.add(word, &mut sum));
         normalise(&mut sum);
-        Meaning(sum)
+        sum
+    }
+
+    /// What each of many texts means, a row a text.
+    pub fn meanings(&self, texts: &[String]) -> Vectors {
+        let rows: Vec<Vec<f32>> = texts.par_iter().map(|text| self.meaning(text)).collect();
+        Vectors::new(self.dimensions, rows.concat())
     }
 
     /// Adds the vectors of a word's pieces: the longest that begins it, then the longest that goes on. A
@@ -146,6 +143,7 @@ fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dot;
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
@@ -156,7 +154,7 @@ mod tests {
 
     fn likeness(a: &str, b: &str) -> f32 {
         let lexicon = Lexicon::get();
-        lexicon.meaning(a).likeness(&lexicon.meaning(b))
+        dot(&lexicon.meaning(a), &lexicon.meaning(b))
     }
 
     #[test]

@@ -76,14 +76,15 @@ pub fn explain<'a>(
     request: &str,
     pool: &[Candidate<'a>],
     others: &[Candidate<'a>],
+    fit: f64,
     phrases: &SparseIndex,
     ranks: impl Fn(&Candidate<'_>) -> Ranks,
 ) -> Result<Vec<Explained>, IndexError> {
-    let evidence = weigh(request, pool, phrases)?;
+    let evidence = weigh(request, pool, fit, phrases)?;
     let first = evidence.first().map(|first| &pool[first.candidate]);
     let reasons = Reasons::new(request, first, phrases)?;
     let explained = |candidates: &[Candidate<'a>], at: usize, in_pool: bool| {
-        let evidence = weigh(request, candidates, phrases)?;
+        let evidence = weigh(request, candidates, fit, phrases)?;
         let place = evidence.iter().position(|evidence| evidence.candidate == at);
         let place = place.expect("each has evidence");
         let (candidate, found) = (&candidates[at], &evidence[place]);

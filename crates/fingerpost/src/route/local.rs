@@ -3,19 +3,18 @@
 //! Retrieval ranks by words over whole documents. Among ten look-alikes that is too coarse: they
 //! share those words. The chooser adds what retrieval cannot see: pairs of words ("cube root"), the
 //! single sentence of a long request that tells what is wanted, the trigger, which says what a skill is
-//! for, and words that mean nearly the same. The weights are the same for every library. The boundary has no part in the order: of seven ways to use it without a model none passed
-//! a paired test (docs/routing.md).
+//! for, and words that mean nearly the same. The less of a request words explain, the more its meaning
+//! decides. The weights are the same for every library. The boundary has no part in the order: of seven
+//! ways to use it without a model none passed a paired test (docs/routing.md).
 
 use serde::Serialize;
 
 use super::Candidate;
-use crate::embedding::Lexicon;
 use crate::index::{IndexError, SparseIndex};
 use crate::request::{named, wanted};
 
 /// What each kind of evidence counts: fitted to judged requests by `cargo xtask bench choose`.
-pub const WEIGHTS: ByKind =
-    ByKind { words: 1.0, whole: 0.2, sentence: 1.25, trigger: 0.9, meaning: 2.1 };
+pub const WEIGHTS: ByKind = ByKind { words: 1.0, phrases: 1.4, trigger: 0.65, meaning: 2.25 };
 
 /// What speaks for a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,10 +34,9 @@ pub struct Evidence {
 pub struct ByKind {
     /// Words of the request in the full view, by BM25; 1 for the candidate that has most.
     pub words: f64,
-    /// Likeness of the request and the full view, words and pairs; 1 for the likest.
-    pub whole: f64,
-    /// The same for the best single sentence of a long request; of a short one, as `whole`.
-    pub sentence: f64,
+    /// Likeness of the request and the full view, words and pairs; of a long request, that of its best
+    /// single sentence; 1 for the likest.
+    pub phrases: f64,
     /// How much of the trigger the request has.
     pub trigger: f64,
     /// Likeness of the meaning of the request and of what the skill says it is for.
@@ -47,32 +45,35 @@ pub struct ByKind {
 
 impl ByKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 4;
 
     /// In the order of the fields.
     pub fn to_array(self) -> [f64; Self::COUNT] {
-        [self.words, self.whole, self.sentence, self.trigger, self.meaning]
+        [self.words, self.phrases, self.trigger, self.meaning]
     }
 
     /// As [`to_array`](Self::to_array) gives them.
-    pub fn from_array([words, whole, sentence, trigger, meaning]: [f64; Self::COUNT]) -> Self {
-        Self { words, whole, sentence, trigger, meaning }
+    pub fn from_array([words, phrases, trigger, meaning]: [f64; Self::COUNT]) -> Self {
+        Self { words, phrases, trigger, meaning }
     }
 }
 
-/// The evidence for each candidate, strongest first; of equals, the one that was retrieved first.
+/// The evidence for each candidate, strongest first; of equals, the one that was retrieved first. `fit` is
+/// the request's evidence that any skill fits ([`super::none`]).
 pub fn weigh(
     request: &str,
     candidates: &[Candidate<'_>],
+    fit: f64,
     phrases: &SparseIndex,
 ) -> Result<Vec<Evidence>, IndexError> {
-    weigh_by(request, candidates, phrases, &WEIGHTS)
+    weigh_by(request, candidates, fit, phrases, &WEIGHTS)
 }
 
 /// [`weigh`] with other weights.
 pub fn weigh_by(
     request: &str,
     candidates: &[Candidate<'_>],
+    fit: f64,
     phrases: &SparseIndex,
     weights: &ByKind,
 ) -> Result<Vec<Evidence>, IndexError> {
@@ -83,6 +84,10 @@ pub fn weigh_by(
         if largest > 0.0 {
             found.iter_mut().for_each(|found| found[kind] /= largest);
         }
+    }
+    let told = (fit / ORDINARY).sqrt();
+    for found in &mut found {
+        found[..OF_WORDS].iter_mut().for_each(|found| *found *= told);
     }
     let weights = weights.to_array();
     let mut evidence: Vec<Evidence> = (0..)
@@ -104,7 +109,13 @@ pub fn weigh_by(
 }
 
 /// The first kinds have no scale of their own: the candidate with most of it counts 1.
-const RELATIVE: usize = 3;
+const RELATIVE: usize = 2;
+
+/// The first kinds are of words that the request shares, all but the last.
+const OF_WORDS: usize = 3;
+
+/// The evidence that words give an ordinary request of the example library.
+const ORDINARY: f64 = 7.0;
 
 /// From so many sentences on, one of them tells what is wanted, and the others what it is about. In two or
 /// three, each says a part.
@@ -116,8 +127,6 @@ fn found(
     candidates: &[Candidate<'_>],
     phrases: &SparseIndex,
 ) -> Result<Vec<[f64; ByKind::COUNT]>, IndexError> {
-    let lexicon = Lexicon::get();
-    let meaning = lexicon.meaning(wanted);
     let whole = phrases.vector(wanted);
     // Their terms are among those of the whole, so each is looked up once a candidate.
     let place = |term: u32| whole.binary_search_by_key(&term, |&(term, _)| term).ok();
@@ -130,23 +139,19 @@ fn found(
         let likeness = |terms: &mut dyn Iterator<Item = (usize, f32)>| -> f32 {
             terms.fold(0.0, |sum, (at, weight)| sum + weight * counts[at])
         };
-        let all = likeness(&mut whole.iter().map(|&(_, weight)| weight).enumerate());
         let nearest = match sentences.len() {
-            ..LONG => all,
+            ..LONG => likeness(&mut whole.iter().map(|&(_, weight)| weight).enumerate()),
             _ => {
                 let nearest = sentences.iter().map(|terms| likeness(&mut terms.iter().copied()));
                 nearest.fold(0.0, f32::max)
             }
         };
-        let Candidate { name, description, page, .. } = candidate;
-        let trigger = page.map_or("", |page| page.trigger.as_str());
-        let said = lexicon.meaning(&format!("{name}\n{description}\n{trigger}"));
+        let trigger = candidate.page.map_or("", |page| page.trigger.as_str());
         Ok(ByKind {
             words: f64::from(candidate.words),
-            whole: f64::from(all),
-            sentence: f64::from(nearest),
+            phrases: f64::from(nearest),
             trigger: covered(&phrases.vector(trigger), &whole),
-            meaning: f64::from(meaning.likeness(&said).max(0.0)),
+            meaning: f64::from(candidate.meaning.max(0.0)),
         }
         .to_array())
     };
@@ -174,7 +179,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 /// requests of seven libraries, which count alike.
 pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (0.8 - 1.65 * (total(0) - total(1))).exp())
+    1.0 / (1.0 + (0.95 - 1.8 * (total(0) - total(1))).exp())
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two
@@ -225,6 +230,7 @@ pub(super) fn set_size(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embedding::{Lexicon, dot};
     use crate::index::SparseConfig;
     use crate::library::Library;
     use crate::page::{Page, Pages};
@@ -239,6 +245,10 @@ mod tests {
 
     /// The evidence for three skills, of which the last has this trigger; in the order of their ids.
     fn unweighted(request: &str, trigger: &str) -> (Vec<ByKind>, SparseIndex) {
+        unweighted_at(request, trigger, ORDINARY)
+    }
+
+    fn unweighted_at(request: &str, trigger: &str, fit: f64) -> (Vec<ByKind>, SparseIndex) {
         let skill = |(id, description): (&str, &str)| Skill {
             id: SkillId::new(id),
             name: id.into(),
@@ -253,6 +263,8 @@ mod tests {
         let pages = Pages::new(vec![None, None, Some(page.clone())]);
         let config = SparseConfig::phrases(View::Full);
         let phrases = SparseIndex::build(&library, &pages, &config);
+        let lexicon = Lexicon::get();
+        let asked = lexicon.meaning(request);
         let candidates: Vec<Candidate<'_>> = (0..)
             .zip(library.skills())
             .map(|(row, skill)| Candidate {
@@ -262,10 +274,11 @@ mod tests {
                 description: &skill.description,
                 page: (row == 2).then_some(&page),
                 words: 0.0,
+                meaning: dot(&asked, &lexicon.meaning(&skill.description)),
             })
             .collect();
         let ones = ByKind::from_array([1.0; ByKind::COUNT]);
-        let mut evidence = weigh_by(request, &candidates, &phrases, &ones).unwrap();
+        let mut evidence = weigh_by(request, &candidates, fit, &phrases, &ones).unwrap();
         evidence.sort_by_key(|evidence| evidence.candidate);
         (evidence.into_iter().map(|evidence| evidence.addends).collect(), phrases)
     }
@@ -273,7 +286,7 @@ mod tests {
     #[test]
     fn meaning_speaks_where_no_word_is_shared() {
         let (evidence, _) = unweighted("what are 20 dollars in yen", "");
-        assert!(evidence.iter().all(|evidence| evidence.whole == 0.0), "{evidence:?}");
+        assert!(evidence.iter().all(|evidence| evidence.phrases == 0.0), "{evidence:?}");
         let [currency, flight, parcel] = [0, 1, 2].map(|at: usize| evidence[at].meaning);
         assert!(currency > flight.max(parcel) + 0.1, "{evidence:?}");
         let (chinese, _) = unweighted("二十美元是多少日元", "");
@@ -304,10 +317,28 @@ mod tests {
         let alone = [0, 1, 2].map(alone);
         let largest = alone.iter().copied().fold(0.0, f64::max);
         for (evidence, alone) in evidence.iter().zip(alone) {
-            assert!((evidence.sentence - alone / largest).abs() < 1e-6, "{evidence:?} {alone}");
+            assert!((evidence.phrases - alone / largest).abs() < 1e-6, "{evidence:?} {alone}");
         }
         assert!(alone[1] < alone[0] && alone[1] < alone[2], "{alone:?}");
-        let (short, _) = unweighted("Which currency? Weigh the parcel!", "");
-        assert!(short.iter().all(|evidence| evidence.sentence == evidence.whole), "{short:?}");
+        // Both sentences of a short one speak, each for another candidate.
+        let request = "Which currency gives one amount? Weigh it!";
+        let (short, phrases) = unweighted(request, "");
+        let whole = |row: u32| phrases.score(&phrases.vector(request), SkillIdx(row)).unwrap();
+        let expected = f64::from(whole(2) / whole(0));
+        assert!(expected > 0.0 && expected < 1.0, "{expected}");
+        assert!((short[2].phrases - expected).abs() < 1e-6, "{short:?}");
+    }
+
+    #[test]
+    fn meaning_decides_where_words_explain_little() {
+        let request = "which dollars does the flight have in yen";
+        let best = |fit: f64| {
+            let (evidence, _) = unweighted_at(request, "", fit);
+            let total = |at: usize| evidence[at].to_array().iter().sum::<f64>();
+            (0..3).max_by(|&a, &b| total(a).total_cmp(&total(b))).unwrap()
+        };
+        assert_eq!((best(0.1), best(ORDINARY)), (0, 1));
+        let (evidence, _) = unweighted_at(request, "", 0.0);
+        assert!(evidence.iter().all(|evidence| evidence.phrases == 0.0), "{evidence:?}");
     }
 }

@@ -54,7 +54,7 @@ impl<'a> Reasons<'a> {
         }
         let shared = self.strongest(given);
         match shared.is_empty() {
-            true => format!("{} is the nearest", chosen.name),
+            true => format!("{} is nearest in meaning", chosen.name),
             false => format!("the request speaks of {}", list(&shared)),
         }
     }

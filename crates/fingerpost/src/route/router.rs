@@ -3,11 +3,13 @@
 use super::llm::{ChooseError, ChooserConfig, LlmChooser};
 use super::none::evidence;
 use super::{Candidate, Route, RouteConfig, route, wanted_score};
-use crate::atlas::Compiled;
+use crate::atlas::{Compiled, SkillRow};
 use crate::chat::Chat;
-use crate::index::{Hit, IndexError, Scratch, SparseIndex, Zeros};
+use crate::embedding::{Lexicon, Vectors, dot};
+use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
 use crate::page::Page;
 use crate::reply::Tally;
+use crate::request::wanted;
 use crate::search::{SearchError, Searcher};
 use crate::skill::SkillId;
 
@@ -19,12 +21,23 @@ pub struct Router {
     pub searcher: Searcher,
     /// Words and pairs of words over the full view.
     pub phrases: SparseIndex,
+    /// What each skill means ([`meanings`]).
+    pub meanings: DenseIndex,
     /// BM25 over words as they suit the library, where the candidates are found by something else.
     pub suiting: Option<SparseIndex>,
     /// How the local chooser answers.
     pub config: RouteConfig,
     /// Candidates that each way of searching brings.
     pub pool: usize,
+}
+
+/// What each skill of a library says it is for: the meaning of name, description and trigger.
+pub fn meanings(compiled: &Compiled) -> Vectors {
+    let told = |skill: &SkillRow| {
+        let trigger = page_of(compiled, &skill.id).map_or("", |page| page.trigger.as_str());
+        format!("{}\n{}\n{trigger}", skill.name, skill.description)
+    };
+    Lexicon::get().meanings(&compiled.skills.iter().map(told).collect::<Vec<_>>())
 }
 
 impl Router {
@@ -34,10 +47,35 @@ impl Router {
         request: &str,
         scratch: &mut Scratch,
     ) -> Result<(Route, Vec<Hit>), SearchError> {
-        let hits = self.searcher.candidates(request, self.pool, &self.phrases, scratch)?;
+        let hits = self.pool(request, scratch)?;
         let candidates = self.candidates(request, &hits)?;
         let fit = self.fit(request, &hits, scratch)?;
         Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
+    }
+
+    /// What the local chooser chooses from: the best by the search, then those of the best by phrases and of
+    /// the best by meaning that are not among them. Each brings others: among 16,000 skills the right one is
+    /// then a candidate for 77 % of the requests, and for 54 % by the search alone.
+    pub fn pool(&self, request: &str, scratch: &mut Scratch) -> Result<Vec<Hit>, SearchError> {
+        let Router { searcher, phrases, meanings, pool, .. } = self;
+        let mut hits = searcher.search(request, *pool, scratch)?;
+        let last = hits.last().map_or(0.0, |hit| hit.score);
+        let asked = searcher.sparse.vector(request);
+        let wanted = wanted(request);
+        let by_phrases = phrases.search(&wanted, *pool, Zeros::Dropped, scratch)?;
+        let by_meaning = meanings.search(&Lexicon::get().meaning(&wanted), *pool);
+        for found in by_phrases.into_iter().chain(by_meaning) {
+            if hits.iter().any(|hit| hit.skill == found.skill) {
+                continue;
+            }
+            // A fused score has no meaning outside its list: at most that of the last.
+            let score = match searcher.retriever.is_dense() {
+                true => last,
+                false => searcher.sparse.score(&asked, found.skill)?,
+            };
+            hits.push(Hit { skill: found.skill, score });
+        }
+        Ok(hits)
     }
 
     /// What a model chooses from: the first hits, best first.
@@ -79,6 +117,7 @@ impl Router {
         hits: &[Hit],
     ) -> Result<Vec<Candidate<'_>>, IndexError> {
         let words = wanted_score(request, self.terms());
+        let meaning = Lexicon::get().meaning(&wanted(request));
         let candidate = |hit: &Hit| {
             let skill = self.compiled.skill(hit.skill);
             Ok(Candidate {
@@ -86,8 +125,9 @@ impl Router {
                 id: &skill.id,
                 name: &skill.name,
                 description: &skill.description,
-                page: self.page(&skill.id),
+                page: page_of(&self.compiled, &skill.id),
                 words: words(hit.skill)?,
+                meaning: dot(&meaning, self.meanings.vectors().row(hit.skill.row())),
             })
         };
         hits.iter().map(candidate).collect()
@@ -118,17 +158,17 @@ impl Router {
         self.suiting.as_ref().unwrap_or(&self.searcher.sparse)
     }
 
-    /// The page of a skill, by id: rows are in the order of ids.
-    fn page(&self, id: &str) -> Option<&Page> {
-        let rows = &self.compiled.pages;
-        let at = rows.binary_search_by(|row| row.skill.as_str().cmp(id)).ok()?;
-        rows[at].page.as_ref()
-    }
-
     /// What a reference is shown as: the skill's name, or its id if the library has it no more.
     fn name_of(&self, id: &SkillId) -> String {
         let skills = &self.compiled.skills;
         let found = skills.binary_search_by(|skill| skill.id.as_str().cmp(id.as_str()));
         found.map_or_else(|_| id.to_string(), |at| skills[at].name.clone())
     }
+}
+
+/// The page of a skill, by id: rows are in the order of ids.
+fn page_of<'a>(compiled: &'a Compiled, id: &str) -> Option<&'a Page> {
+    let rows = &compiled.pages;
+    let at = rows.binary_search_by(|row| row.skill.as_str().cmp(id)).ok()?;
+    rows[at].page.as_ref()
 }
