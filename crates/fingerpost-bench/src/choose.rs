@@ -264,7 +264,7 @@ impl Asking<'_> {
         with_features: bool,
     ) -> anyhow::Result<(Outcome, String)> {
         let Router { phrases, config, .. } = &self.router;
-        let hits = self.router.pool(&query.text, scratch)?;
+        let hits = self.router.gather(&query.text, scratch)?;
         let candidates = self.router.candidates(&query.text, &hits)?;
         let retrieved = candidates.iter().map(|candidate| candidate.id.to_owned()).collect();
         let unweighted = ByKind::from_array([1.0; ByKind::COUNT]);

@@ -19,7 +19,7 @@ use fingerpost::neighborhood::NeighborhoodConfig;
 use fingerpost::page::local::LocalConfig;
 use fingerpost::page::write::{Again, Writer, pages_of};
 use fingerpost::page::{Case, Page, Pages};
-use fingerpost::route::{RouteConfig, Router, meanings};
+use fingerpost::route::{RouteConfig, Router};
 use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::skill::SkillId;
@@ -129,7 +129,7 @@ pub(crate) fn router(library: &Library, compiled: Compiled, max: usize, pool: us
     };
     let phrases = index(&SparseConfig::phrases(View::Full));
     let config = RouteConfig { none_below: compiled.none_below, max, cards: Cards::Boundary };
-    let meanings = DenseIndex::new(meanings(&compiled));
+    let meanings = DenseIndex::new(compiled.meanings());
     Router { compiled, searcher, phrases, meanings, suiting: None, config, pool }
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use self::local::{ByKind, Evidence, WEIGHTS, weigh, weigh_by};
 use self::reasons::Reasons;
-pub use self::router::{Router, meanings};
+pub use self::router::Router;
 use crate::index::{IndexError, SparseIndex};
 use crate::page::Page;
 use crate::request::wanted;
@@ -176,7 +176,7 @@ fn nothing() -> Route {
         skill: None,
         skills: vec![],
         confidence: 1.0,
-        reason: "no skill shares a word with the request".into(),
+        reason: "no skill is anything like the request".into(),
         rejected: vec![],
         fallback: None,
     }

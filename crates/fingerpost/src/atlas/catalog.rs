@@ -12,9 +12,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Atlas, AtlasError, ledger, pages};
-use crate::embedding::{Profile, Vectors};
+use crate::embedding::{Lexicon, Profile, Vectors};
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods};
+use crate::page::Page;
 use crate::page::write::PageRow;
 use crate::search::tuning::Tuning;
 use crate::skill::SkillIdx;
@@ -147,6 +148,21 @@ impl Compiled {
     /// The skill of a row.
     pub fn skill(&self, skill: SkillIdx) -> &SkillRow {
         &self.skills[skill.row()]
+    }
+
+    /// The page of the skill of that id, unless it fell back to its document. Rows are in the order of ids.
+    pub fn page(&self, id: &str) -> Option<&Page> {
+        let at = self.pages.binary_search_by(|row| row.skill.as_str().cmp(id)).ok()?;
+        self.pages[at].page.as_ref()
+    }
+
+    /// What each skill says it is for: the meaning of name, description and trigger.
+    pub fn meanings(&self) -> Vectors {
+        let told = |skill: &SkillRow| {
+            let trigger = self.page(&skill.id).map_or("", |page| page.trigger.as_str());
+            format!("{}\n{}\n{trigger}", skill.name, skill.description)
+        };
+        Lexicon::get().meanings(&self.skills.iter().map(told).collect::<Vec<_>>())
     }
 }
 

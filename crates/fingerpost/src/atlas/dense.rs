@@ -9,7 +9,6 @@ use crate::index::coarse::{Coarse, Coarseness};
 use crate::index::{DenseIndex, FORMAT_VERSION, embed_view};
 use crate::library::{Library, LoadOptions, Root};
 use crate::page::write::pages_of;
-use crate::route::meanings;
 use crate::view::View;
 
 /// Raised whenever a view's vectors come about in another way.
@@ -60,7 +59,7 @@ impl Atlas {
         let kept = vectors::open(file.clone()).ok();
         let found =
             kept.filter(|found| found.len() == compiled.skills.len()).unwrap_or_else(|| {
-                let found = meanings(compiled);
+                let found = compiled.meanings();
                 let _ = self.write(&file, &vectors::to_bytes(&found));
                 found
             });

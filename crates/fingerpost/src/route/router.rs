@@ -3,11 +3,10 @@
 use super::llm::{ChooseError, ChooserConfig, LlmChooser};
 use super::none::evidence;
 use super::{Candidate, Route, RouteConfig, route, wanted_score};
-use crate::atlas::{Compiled, SkillRow};
+use crate::atlas::Compiled;
 use crate::chat::Chat;
-use crate::embedding::{Lexicon, Vectors, dot};
+use crate::embedding::{Lexicon, dot};
 use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
-use crate::page::Page;
 use crate::reply::Tally;
 use crate::request::wanted;
 use crate::search::{SearchError, Searcher};
@@ -21,7 +20,7 @@ pub struct Router {
     pub searcher: Searcher,
     /// Words and pairs of words over the full view.
     pub phrases: SparseIndex,
-    /// What each skill means ([`meanings`]).
+    /// What each skill means ([`Compiled::meanings`]).
     pub meanings: DenseIndex,
     /// BM25 over words as they suit the library, where the candidates are found by something else.
     pub suiting: Option<SparseIndex>,
@@ -31,15 +30,6 @@ pub struct Router {
     pub pool: usize,
 }
 
-/// What each skill of a library says it is for: the meaning of name, description and trigger.
-pub fn meanings(compiled: &Compiled) -> Vectors {
-    let told = |skill: &SkillRow| {
-        let trigger = page_of(compiled, &skill.id).map_or("", |page| page.trigger.as_str());
-        format!("{}\n{}\n{trigger}", skill.name, skill.description)
-    };
-    Lexicon::get().meanings(&compiled.skills.iter().map(told).collect::<Vec<_>>())
-}
-
 impl Router {
     /// The local chooser's answer, with the hits it was chosen from.
     pub fn route(
@@ -47,7 +37,7 @@ impl Router {
         request: &str,
         scratch: &mut Scratch,
     ) -> Result<(Route, Vec<Hit>), SearchError> {
-        let hits = self.pool(request, scratch)?;
+        let hits = self.gather(request, scratch)?;
         let candidates = self.candidates(request, &hits)?;
         let fit = self.fit(request, &hits, scratch)?;
         Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
@@ -56,7 +46,7 @@ impl Router {
     /// What the local chooser chooses from: the best by the search, then those of the best by phrases and of
     /// the best by meaning that are not among them. Each brings others: among 16,000 skills the right one is
     /// then a candidate for 77 % of the requests, and for 54 % by the search alone.
-    pub fn pool(&self, request: &str, scratch: &mut Scratch) -> Result<Vec<Hit>, SearchError> {
+    pub fn gather(&self, request: &str, scratch: &mut Scratch) -> Result<Vec<Hit>, SearchError> {
         let Router { searcher, phrases, meanings, pool, .. } = self;
         let mut hits = searcher.search(request, *pool, scratch)?;
         let last = hits.last().map_or(0.0, |hit| hit.score);
@@ -125,7 +115,7 @@ impl Router {
                 id: &skill.id,
                 name: &skill.name,
                 description: &skill.description,
-                page: page_of(&self.compiled, &skill.id),
+                page: self.compiled.page(&skill.id),
                 words: words(hit.skill)?,
                 meaning: dot(&meaning, self.meanings.vectors().row(hit.skill.row())),
             })
@@ -164,11 +154,4 @@ impl Router {
         let found = skills.binary_search_by(|skill| skill.id.as_str().cmp(id.as_str()));
         found.map_or_else(|_| id.to_string(), |at| skills[at].name.clone())
     }
-}
-
-/// The page of a skill, by id: rows are in the order of ids.
-fn page_of<'a>(compiled: &'a Compiled, id: &str) -> Option<&'a Page> {
-    let rows = &compiled.pages;
-    let at = rows.binary_search_by(|row| row.skill.as_str().cmp(id)).ok()?;
-    rows[at].page.as_ref()
 }
