@@ -21,6 +21,7 @@ use clap::Args;
 use fingerpost::eval::Query;
 use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, Zeros};
 use fingerpost::page::write::pages_of;
+use fingerpost::request::Request;
 use fingerpost::route::{ByKind, Candidate, Evidence, RouteConfig, Router, route, weigh, weigh_by};
 use fingerpost::search::Searcher;
 use fingerpost::view::View;
@@ -264,21 +265,22 @@ impl Asking<'_> {
         with_features: bool,
     ) -> anyhow::Result<(Outcome, String)> {
         let Router { phrases, config, .. } = &self.router;
-        let hits = self.router.gather(&query.text, scratch)?;
-        let candidates = self.router.candidates(&query.text, &hits)?;
+        let request = &Request::read(&query.text);
+        let hits = self.router.gather(request, scratch)?;
+        let candidates = self.router.candidates(request, &hits)?;
         let retrieved = candidates.iter().map(|candidate| candidate.id.to_owned()).collect();
         let unweighted = ByKind::from_array([1.0; ByKind::COUNT]);
         let fit = self.router.fit(&query.text, &hits, scratch)?;
-        let mut found = weigh_by(&query.text, &candidates, fit, phrases, &unweighted)?;
+        let mut found = weigh_by(request, &candidates, fit, phrases, &unweighted)?;
         found.sort_by_key(|found| found.candidate);
-        let evidences = weigh(&query.text, &candidates, fit, phrases)?;
+        let evidences = weigh(request, &candidates, fit, phrases)?;
         let ids = |order: &[Evidence]| -> Vec<String> {
             order.iter().map(|evidence| candidates[evidence.candidate].id.to_owned()).collect()
         };
-        let answer = route(&query.text, &candidates, fit, phrases, config)?;
+        let answer = route(request, &candidates, fit, phrases, config)?;
         let always = RouteConfig { none_below: 0.0, ..*config };
-        let set = route(&query.text, &candidates, fit, phrases, &always)?;
-        let bounded = boundary::reorder(&query.text, &candidates, &evidences, phrases);
+        let set = route(request, &candidates, fit, phrases, &always)?;
+        let bounded = boundary::reorder(request, &candidates, &evidences, phrases);
         let lines = if with_features {
             self.features(query, &candidates, &evidences)?
         } else {

@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use fingerpost::index::{Hit, Scratch};
+use fingerpost::request::Request;
 use fingerpost::route::explain::{Explained, Ranks, explain};
 use fingerpost::route::{Candidate, Decision, Route, Router};
 use fingerpost::search::{Retriever, Searcher};
@@ -68,10 +69,11 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     };
     let outside = asked.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
     let others: Vec<Hit> = outside.iter().map(|&skill| Hit { skill, score: 0.0 }).collect();
-    let pool = router.candidates(&args.request, &hits)?;
-    let others = router.candidates(&args.request, &others)?;
+    let request = Request::read(&args.request);
+    let pool = router.candidates(&request, &hits)?;
+    let others = router.candidates(&request, &others)?;
     let fit = router.fit(&args.request, &hits, scratch)?;
-    let candidates = explain(&args.request, &pool, &others, fit, &router.phrases, ranks)?;
+    let candidates = explain(&request, &pool, &others, fit, &router.phrases, ranks)?;
     if global.json {
         output::print_json(&Answer {
             request: &args.request,

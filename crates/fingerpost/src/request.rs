@@ -9,6 +9,29 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::embedding::Lexicon;
+
+/// A request, read once for all who ask about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request<'a> {
+    /// As it came.
+    pub text: &'a str,
+    /// Without what it says it does not want ([`wanted`]).
+    pub wanted: Cow<'a, str>,
+    /// What the wanted part means ([`Lexicon`]).
+    pub meaning: Vec<f32>,
+    /// The skills that it points at ([`named`]).
+    pub named: Vec<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    /// Reads a request.
+    pub fn read(text: &'a str) -> Self {
+        let wanted = wanted(text);
+        Self { text, meaning: Lexicon::get().meaning(&wanted), wanted, named: named(text) }
+    }
+}
+
 /// Words that turn what follows them into something that is not wanted.
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     let english = r"\b(?:not|no|never|without|don['’]?t|do\s+not|doesn['’]?t|isn['’]?t|aren['’]?t|wasn['’]?t|won['’]?t|can['’]?t|cannot|instead\s+of|rather\s+than|except|neither|nor|other\s+than|nothing)\b";
@@ -107,6 +130,14 @@ fn is_refused(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_means_what_it_wants() {
+        let request = Request::read("use pdf-forms, don't translate anything");
+        assert_eq!(request.named, ["pdf-forms"]);
+        assert!(!request.wanted.contains("translate"), "{request:?}");
+        assert_eq!(request.meaning, Lexicon::get().meaning("use pdf-forms"));
+    }
 
     #[test]
     fn what_is_not_wanted_is_left_out() {

@@ -18,7 +18,7 @@ use self::reasons::Reasons;
 pub use self::router::Router;
 use crate::index::{IndexError, SparseIndex};
 use crate::page::Page;
-use crate::request::wanted;
+use crate::request::Request;
 use crate::skill::SkillIdx;
 use crate::view::Cards;
 
@@ -51,10 +51,10 @@ impl Candidate<'_> {
 /// What a skill's words give it for the part of a request that is wanted: what somebody refuses is no
 /// evidence for it. `index` is BM25's of the full view.
 pub fn wanted_score(
-    request: &str,
+    request: &Request<'_>,
     index: &SparseIndex,
 ) -> impl Fn(SkillIdx) -> Result<f32, IndexError> {
-    let wanted = index.vector(&wanted(request));
+    let wanted = index.vector(&request.wanted);
     move |skill| index.score(&wanted, skill)
 }
 
@@ -110,7 +110,7 @@ pub struct Rejected {
 /// Chooses without a model. `fit` is the request's evidence that any skill fits, `phrases` the index
 /// of words and pairs over the full view.
 pub fn route(
-    request: &str,
+    request: &Request<'_>,
     candidates: &[Candidate<'_>],
     fit: f64,
     phrases: &SparseIndex,
@@ -131,7 +131,7 @@ pub fn route(
         .iter()
         .map(|evidence| candidates[evidence.candidate].id.to_owned())
         .collect();
-    let reasons = Reasons::new(request, Some(chosen), phrases)?;
+    let reasons = Reasons::new(request.text, Some(chosen), phrases)?;
     let rejected = evidence[taken..]
         .iter()
         .map(|rival| {

@@ -5,20 +5,20 @@
 //! the one that gives it away, evidence moves from the one to the other.
 
 use fingerpost::index::SparseIndex;
-use fingerpost::request::wanted;
+use fingerpost::request::Request;
 use fingerpost::route::{Candidate, Evidence};
 
 /// How much of the likeness moves.
 const MOVED: f64 = 0.5;
 
 pub(super) fn reorder(
-    request: &str,
+    request: &Request<'_>,
     candidates: &[Candidate<'_>],
     evidence: &[Evidence],
     phrases: &SparseIndex,
 ) -> Vec<Evidence> {
     let mut evidence = evidence.to_vec();
-    let asked = phrases.vector(&wanted(request));
+    let asked = phrases.vector(&request.wanted);
     let likeness = |text: &str| -> f64 {
         let told = phrases.vector(text);
         let weight =

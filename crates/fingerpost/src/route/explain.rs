@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::reasons::{Reasons, given_away};
 use super::{ByKind, Candidate, weigh};
 use crate::index::{IndexError, SparseIndex};
+use crate::request::Request;
 use crate::skill::SkillId;
 
 /// Terms that are shown of a candidate.
@@ -73,7 +74,7 @@ pub struct Clause {
 /// somebody wants to know about though they were not in it. `ranks` says where the search placed a
 /// candidate.
 pub fn explain<'a>(
-    request: &str,
+    request: &Request<'_>,
     pool: &[Candidate<'a>],
     others: &[Candidate<'a>],
     fit: f64,
@@ -82,7 +83,7 @@ pub fn explain<'a>(
 ) -> Result<Vec<Explained>, IndexError> {
     let evidence = weigh(request, pool, fit, phrases)?;
     let first = evidence.first().map(|first| &pool[first.candidate]);
-    let reasons = Reasons::new(request, first, phrases)?;
+    let reasons = Reasons::new(request.text, first, phrases)?;
     let explained = |candidates: &[Candidate<'a>], at: usize, in_pool: bool| {
         let evidence = weigh(request, candidates, fit, phrases)?;
         let place = evidence.iter().position(|evidence| evidence.candidate == at);

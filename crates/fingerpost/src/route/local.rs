@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Candidate;
 use crate::index::{IndexError, SparseIndex};
-use crate::request::{named, wanted};
+use crate::request::Request;
 
 /// What each kind of evidence counts: fitted to judged requests by `cargo xtask bench choose`.
 pub const WEIGHTS: ByKind = ByKind { words: 1.0, phrases: 1.4, trigger: 0.65, meaning: 2.25 };
@@ -61,7 +61,7 @@ impl ByKind {
 /// The evidence for each candidate, strongest first; of equals, the one that was retrieved first. `fit` is
 /// the request's evidence that any skill fits ([`super::none`]).
 pub fn weigh(
-    request: &str,
+    request: &Request<'_>,
     candidates: &[Candidate<'_>],
     fit: f64,
     phrases: &SparseIndex,
@@ -71,14 +71,13 @@ pub fn weigh(
 
 /// [`weigh`] with other weights.
 pub fn weigh_by(
-    request: &str,
+    request: &Request<'_>,
     candidates: &[Candidate<'_>],
     fit: f64,
     phrases: &SparseIndex,
     weights: &ByKind,
 ) -> Result<Vec<Evidence>, IndexError> {
-    let names = named(request);
-    let mut found = found(&wanted(request), candidates, phrases)?;
+    let mut found = found(&request.wanted, candidates, phrases)?;
     for kind in 0..RELATIVE {
         let largest = found.iter().map(|found| found[kind]).fold(0.0, f64::max);
         if largest > 0.0 {
@@ -98,7 +97,7 @@ pub fn weigh_by(
                 candidate: at,
                 addends: ByKind::from_array(addends),
                 total: addends.iter().sum(),
-                named: candidate.is_named_by(&names),
+                named: candidate.is_named_by(&request.named),
             }
         })
         .collect();
@@ -188,7 +187,7 @@ pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
 pub(super) fn set_size(
     evidence: &[Evidence],
     candidates: &[Candidate<'_>],
-    request: &str,
+    request: &Request<'_>,
     phrases: &SparseIndex,
     max: usize,
 ) -> usize {
@@ -196,7 +195,7 @@ pub(super) fn set_size(
     const NEW: f64 = 0.1;
     let Some(best) = evidence.first().filter(|_| max > 1) else { return evidence.len().min(1) };
     let words: Vec<(u32, f64)> = phrases
-        .vector(&wanted(request))
+        .vector(&request.wanted)
         .into_iter()
         .filter(|&(term, _)| !phrases.term(term).contains(' '))
         .map(|(term, _)| (term, phrases.idf(phrases.term(term)).powi(2)))
@@ -264,7 +263,7 @@ mod tests {
         let config = SparseConfig::phrases(View::Full);
         let phrases = SparseIndex::build(&library, &pages, &config);
         let lexicon = Lexicon::get();
-        let asked = lexicon.meaning(request);
+        let request = &Request::read(request);
         let candidates: Vec<Candidate<'_>> = (0..)
             .zip(library.skills())
             .map(|(row, skill)| Candidate {
@@ -274,7 +273,7 @@ mod tests {
                 description: &skill.description,
                 page: (row == 2).then_some(&page),
                 words: 0.0,
-                meaning: dot(&asked, &lexicon.meaning(&skill.description)),
+                meaning: dot(&request.meaning, &lexicon.meaning(&skill.description)),
             })
             .collect();
         let ones = ByKind::from_array([1.0; ByKind::COUNT]);

@@ -5,10 +5,10 @@ use super::none::evidence;
 use super::{Candidate, Route, RouteConfig, route, wanted_score};
 use crate::atlas::Compiled;
 use crate::chat::Chat;
-use crate::embedding::{Lexicon, dot};
+use crate::embedding::dot;
 use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
 use crate::reply::Tally;
-use crate::request::wanted;
+use crate::request::Request;
 use crate::search::{SearchError, Searcher};
 use crate::skill::SkillId;
 
@@ -37,23 +37,27 @@ impl Router {
         request: &str,
         scratch: &mut Scratch,
     ) -> Result<(Route, Vec<Hit>), SearchError> {
-        let hits = self.gather(request, scratch)?;
-        let candidates = self.candidates(request, &hits)?;
-        let fit = self.fit(request, &hits, scratch)?;
-        Ok((route(request, &candidates, fit, &self.phrases, &self.config)?, hits))
+        let request = Request::read(request);
+        let hits = self.gather(&request, scratch)?;
+        let candidates = self.candidates(&request, &hits)?;
+        let fit = self.fit(request.text, &hits, scratch)?;
+        Ok((route(&request, &candidates, fit, &self.phrases, &self.config)?, hits))
     }
 
     /// What the local chooser chooses from: the best by the search, then those of the best by phrases and of
     /// the best by meaning that are not among them. Each brings others: among 16,000 skills the right one is
     /// then a candidate for 77 % of the requests, and for 54 % by the search alone.
-    pub fn gather(&self, request: &str, scratch: &mut Scratch) -> Result<Vec<Hit>, SearchError> {
+    pub fn gather(
+        &self,
+        request: &Request<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Hit>, SearchError> {
         let Router { searcher, phrases, meanings, pool, .. } = self;
-        let mut hits = searcher.search(request, *pool, scratch)?;
+        let mut hits = searcher.search(request.text, *pool, scratch)?;
         let last = hits.last().map_or(0.0, |hit| hit.score);
-        let asked = searcher.sparse.vector(request);
-        let wanted = wanted(request);
-        let by_phrases = phrases.search(&wanted, *pool, Zeros::Dropped, scratch)?;
-        let by_meaning = meanings.search(&Lexicon::get().meaning(&wanted), *pool);
+        let asked = searcher.sparse.vector(request.text);
+        let by_phrases = phrases.search(&request.wanted, *pool, Zeros::Dropped, scratch)?;
+        let by_meaning = meanings.search(&request.meaning, *pool);
         for found in by_phrases.into_iter().chain(by_meaning) {
             if hits.iter().any(|hit| hit.skill == found.skill) {
                 continue;
@@ -83,7 +87,7 @@ impl Router {
     ) -> Result<(Route, Tally), ChooseError> {
         let name_of = |id: &SkillId| self.name_of(id);
         let chooser = LlmChooser { chat, config, name_of: &name_of };
-        chooser.choose(request, &self.candidates(request, hits)?, &self.phrases)
+        chooser.choose(request, &self.candidates(&Request::read(request), hits)?, &self.phrases)
     }
 
     /// The first hit, because the model gave no answer for this reason.
@@ -97,17 +101,21 @@ impl Router {
     ) -> Result<Route, IndexError> {
         let name_of = |id: &SkillId| self.name_of(id);
         let chooser = LlmChooser { chat, config, name_of: &name_of };
-        chooser.fall_back(request, &self.candidates(request, hits)?, &self.phrases, why)
+        chooser.fall_back(
+            request,
+            &self.candidates(&Request::read(request), hits)?,
+            &self.phrases,
+            why,
+        )
     }
 
     /// Hits with all that a chooser may read of them.
     pub fn candidates(
         &self,
-        request: &str,
+        request: &Request<'_>,
         hits: &[Hit],
     ) -> Result<Vec<Candidate<'_>>, IndexError> {
         let words = wanted_score(request, self.terms());
-        let meaning = Lexicon::get().meaning(&wanted(request));
         let candidate = |hit: &Hit| {
             let skill = self.compiled.skill(hit.skill);
             Ok(Candidate {
@@ -117,7 +125,7 @@ impl Router {
                 description: &skill.description,
                 page: self.compiled.page(&skill.id),
                 words: words(hit.skill)?,
-                meaning: dot(&meaning, self.meanings.vectors().row(hit.skill.row())),
+                meaning: dot(&request.meaning, self.meanings.vectors().row(hit.skill.row())),
             })
         };
         hits.iter().map(candidate).collect()
