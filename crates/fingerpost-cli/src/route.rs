@@ -62,8 +62,11 @@ pub(crate) struct ChoosingArgs {
     #[arg(long, value_name = "N", default_value_t = Self::default().max)]
     pub(crate) max: usize,
     /// Answer with a skill even if none fits.
-    #[arg(long)]
+    #[arg(long, overrides_with = "allow_none")]
     pub(crate) always: bool,
+    /// Answer none where no skill fits, which is the default; of this and --always the last one counts.
+    #[arg(long, overrides_with = "always")]
+    pub(crate) allow_none: bool,
     /// What a card shows beside name and description: base (nothing), boundary, or ids (the boundary
     /// with ids for names, an ablation).
     #[arg(long, value_name = "ARM", default_value_t = Self::default().cards)]
@@ -82,6 +85,7 @@ impl Default for ChoosingArgs {
             pool: 10,
             max: 1,
             always: false,
+            allow_none: false,
             cards: Cards::Boundary,
             rotate: NonZeroUsize::MIN,
             answer_tokens: 1000,

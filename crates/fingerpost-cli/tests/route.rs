@@ -89,8 +89,14 @@ fn a_request_that_nothing_fits_gets_none_and_exit_code_1() {
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("none"));
     let answer = fixture.json(&["route", "sing me a lullaby about purple dragons"]);
     assert_eq!((&answer["decision"], &answer["skill"]), (&"none".into(), &Value::Null));
-    let answer = fixture.json(&["route", "sing me a lullaby about purple dragons", "--always"]);
-    assert_eq!(answer["decision"], "use");
+    let decision = |options: &[&str]| {
+        let request = ["route", "sing me a lullaby about purple dragons"];
+        fixture.json(&[&request, options].concat())["decision"].clone()
+    };
+    assert_eq!(decision(&["--always"]), "use");
+    assert_eq!(decision(&["--allow-none"]), "none");
+    assert_eq!(decision(&["--always", "--allow-none"]), "none", "the last one counts");
+    assert_eq!(decision(&["--allow-none", "--always"]), "use");
 }
 
 #[test]
