@@ -39,7 +39,7 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
         return run_compare(compare, global);
     }
     if eval.chooser.is_none() && eval.choosing != ChoosingArgs::default() {
-        let message = "--pool, --max, --always, --cards and --rotate are for a chooser: name it with --chooser";
+        let message = "--pool, --max, --always, --allow-none, --cards and --rotate are for a chooser: name it with --chooser";
         return Err(UsageError::new(message).into());
     }
     let elsewhere = &eval.elsewhere;

@@ -75,7 +75,9 @@ fn without_an_atlas_one_is_made_and_said_to_be() {
 fn a_named_skill_wins_whatever_the_words() {
     let fixture = Fixture::new();
     let request = "use pdf-redact to correct the QT interval with Bazett's square root";
-    assert_eq!(fixture.json(&["route", request])["skill"], "pdf-tools/pdf-redact");
+    let answer = fixture.json(&["route", request]);
+    assert_eq!(answer["skill"], "pdf-tools/pdf-redact");
+    assert_eq!(answer["confidence"], 1.0, "{answer}");
     assert_eq!(fixture.json(&["search", request])["hits"][0]["name"], "pdf-redact");
     let refused = "don't use pdf-redact: correct the QT interval with Bazett's square root";
     assert_eq!(fixture.json(&["route", refused])["skill"], "qt-correction/qtc-bazett");

@@ -121,7 +121,8 @@ pub fn route(
         return Ok(nothing());
     };
     let chosen = &candidates[best.candidate];
-    let confidence = local::confidence(&evidence);
+    // Who names a skill leaves no doubt, whatever the others have.
+    let confidence = if best.named { 1.0 } else { local::confidence(&evidence) };
     let answered = best.named || fit >= config.none_below;
     let taken = match answered {
         true => local::set_size(&evidence, candidates, request, phrases, config.max),
