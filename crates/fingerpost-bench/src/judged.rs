@@ -3,7 +3,7 @@
 //! `examples` is the project's own and always there; the others are looked for in the folder of the
 //! real data. `sra-177` is the part of `sra` that a strong model wrote pages for, asked as many
 //! requests of each data set; `examples-strong` has the pages that one wrote for the examples. `examples-unseen`
-//! asks the examples what was written after everything was settled.
+//! asks the examples what no weight was ever fitted to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,8 +35,8 @@ pub(crate) const EXAMPLES: &str = "examples";
 /// The same with the pages of a strong model.
 pub(crate) const STRONG: &str = "examples-strong";
 
-/// The project's own library, asked requests that were written when everything was settled; with either
-/// pages.
+/// The project's own library, asked requests that were written later and that no weight is fitted to; with
+/// either pages.
 pub(crate) const UNSEEN: &str = "examples-unseen";
 pub(crate) const UNSEEN_STRONG: &str = "examples-unseen-strong";
 
