@@ -14,7 +14,7 @@ const NETWORK: [&str; 9] =
     ["tokio", "reqwest", "hyper", "ureq", "async-std", "smol", "futures", "curl", "isahc"];
 
 /// The files of the library that may touch the disk (invariant 3).
-const DISK: [&str; 2] = ["library", "atlas"];
+const DISK: [&str; 2] = ["library", "store"];
 
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut findings = Vec::new();
@@ -65,7 +65,7 @@ fn check_source(file: &Path, text: &str, findings: &mut Vec<String>) {
     let disk = ["std::fs", "fs::", "File::open", "File::create", "std::net"];
     if !DISK.contains(&noun) && disk.iter().any(|call| code.contains(call)) {
         find(
-            "touches the disk or the network; only library and atlas may touch the disk (invariant 3)",
+            "touches the disk or the network; only library and store may touch the disk (invariant 3)",
         );
     }
     // Invariant 2: what compiles a library must not be able to see what it will be judged by.

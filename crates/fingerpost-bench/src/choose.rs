@@ -14,16 +14,17 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
 use fingerpost::eval::Query;
 use fingerpost::index::{Hit, Scratch, SparseConfig, SparseIndex, Zeros};
-use fingerpost::page::write::pages_of;
 use fingerpost::request::Request;
 use fingerpost::route::{ByKind, Candidate, Evidence, RouteConfig, Router, route, weigh, weigh_by};
 use fingerpost::search::Searcher;
+use fingerpost::snapshot::Head;
 use fingerpost::view::View;
 use rayon::prelude::*;
 use serde_json::json;
@@ -97,7 +98,7 @@ impl Half {
 struct Outcome {
     /// The first hit of BM25 over words as they are.
     plain: Vec<String>,
-    /// The first hit of a search without options, as it suits the library.
+    /// The first hit of the retriever that the library's own test took.
     default: Vec<String>,
     /// The candidates in the order of what found them.
     retrieved: Vec<String>,
@@ -224,14 +225,13 @@ fn ask(
     features: Option<&mut BufWriter<File>>,
 ) -> anyhow::Result<Asked> {
     judged.queries = spread(std::mem::take(&mut judged.queries), arguments.requests);
-    let router = judged.router(MAX, arguments.pool)?;
-    let pages = pages_of(&router.compiled.pages, &judged.library);
-    let config = SparseConfig { view: View::Full, ..SparseConfig::default() };
-    let plain = SparseIndex::build(&judged.library, &pages, &config);
-    let none_below = router.config.none_below;
-    let tuning = &router.compiled.tuning;
-    let config = tuning.config(View::Full);
-    let default = searcher(&judged, &pages, &router.compiled, tuning.retriever, &config)?;
+    let snapshot = judged.compile()?;
+    let config = RouteConfig { max: MAX, ..snapshot.route_config() };
+    let router = snapshot.router(config, arguments.pool);
+    let plain = SparseConfig { view: View::Full, ..SparseConfig::default() };
+    let plain = snapshot.index(&plain)?;
+    let Head { tuning, none_below, .. } = snapshot.head();
+    let default = searcher(&snapshot, tuning.retriever, &tuning.config(View::Full))?;
     let asking = Asking { judged: &judged, router, plain, default };
     let answers: Vec<(Outcome, String)> = judged
         .queries
@@ -244,16 +244,17 @@ fn ask(
     if let Some(features) = features {
         lines.iter().try_for_each(|lines| features.write_all(lines.as_bytes()))?;
     }
+    let none_below = *none_below;
     Ok(Asked { judged, outcomes, none_below })
 }
 
 /// What answers the requests of a library, and what it is compared with.
 struct Asking<'a> {
     judged: &'a Judged,
-    router: Router,
+    router: Router<'a>,
     /// BM25 over words as they are.
-    plain: SparseIndex,
-    /// What `search` does without options.
+    plain: Arc<SparseIndex>,
+    /// The retriever that the library's own test took.
     default: Searcher,
 }
 
@@ -264,10 +265,12 @@ impl Asking<'_> {
         scratch: &mut Scratch,
         with_features: bool,
     ) -> anyhow::Result<(Outcome, String)> {
-        let Router { phrases, config, .. } = &self.router;
+        let Router { snapshot, config, .. } = &self.router;
+        let phrases = snapshot.phrases();
         let request = &Request::read(&query.text);
         let hits = self.router.gather(request, scratch)?;
-        let candidates = self.router.candidates(request, &hits)?;
+        let pages = self.router.pages(&hits);
+        let candidates = self.router.candidates(request, &hits, &pages)?;
         let retrieved = candidates.iter().map(|candidate| candidate.id.to_owned()).collect();
         let unweighted = ByKind::from_array([1.0; ByKind::COUNT]);
         let fit = self.router.fit(&query.text, &hits, scratch)?;

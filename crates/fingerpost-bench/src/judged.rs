@@ -9,21 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
-use fingerpost::atlas::Compiled;
-use fingerpost::compile::{CompileConfig, Vectorizer, compile, none_below};
-use fingerpost::embedding::FitConfig;
-use fingerpost::eval::{Qrels, Query, read_qrels, read_queries};
-use fingerpost::index::{DenseIndex, SparseConfig, SparseIndex};
+use fingerpost::atlas::Atlas;
+use fingerpost::eval::{Measure, Qrels, Query, Run, Scored, evaluate, read_qrels, read_queries};
+use fingerpost::index::{Hit, Scratch};
+use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
-use fingerpost::neighborhood::NeighborhoodConfig;
-use fingerpost::page::local::LocalConfig;
-use fingerpost::page::write::{Again, Writer, pages_of};
 use fingerpost::page::{Case, Page, Pages};
-use fingerpost::route::{RouteConfig, Router};
-use fingerpost::search::tuning::Trust;
-use fingerpost::search::{Reading, Retriever, Searcher};
-use fingerpost::skill::SkillId;
-use fingerpost::view::{Cards, View};
+use fingerpost::protocol::Protocol;
+use fingerpost::search::SearchError;
+use fingerpost::skill::{Skill, SkillId, SkillIdx};
+use fingerpost::snapshot::Snapshot;
+use rayon::prelude::*;
 use serde::Deserialize;
 
 /// The closed library of a strong model's pages.
@@ -39,6 +35,9 @@ pub(crate) const STRONG: &str = "examples-strong";
 /// either pages.
 pub(crate) const UNSEEN: &str = "examples-unseen";
 pub(crate) const UNSEEN_STRONG: &str = "examples-unseen-strong";
+
+/// Hits that a search is asked for.
+pub(crate) const K: usize = 10;
 
 /// Requests of each data set that the closed library is asked.
 const ASKED: usize = 220;
@@ -75,21 +74,63 @@ impl Judged {
     }
 
     /// The library with its pages: the local writer's, or those that somebody else wrote.
-    pub(crate) fn compile(&self) -> anyhow::Result<Compiled> {
-        let mut compiled = compile_library(&self.library)?;
-        if let Some(theirs) = &self.theirs {
-            for row in &mut compiled.pages {
-                let skill = self.library.find(row.skill.as_str());
-                row.page = skill.and_then(|skill| theirs.get(skill)).cloned();
-            }
-            compiled.none_below = none_below(&self.library, &compiled);
-        }
-        Ok(compiled)
+    pub(crate) fn compile(&self) -> anyhow::Result<Snapshot> {
+        let atlas = Atlas::in_memory();
+        self.keep_theirs(&atlas)?;
+        compile(&atlas, &self.library)
     }
 
-    /// What answers its requests, with so many skills and candidates.
-    pub(crate) fn router(&self, max: usize, pool: usize) -> anyhow::Result<Router> {
-        Ok(router(&self.library, self.compile()?, max, pool))
+    /// Has an atlas keep the pages that somebody else wrote; from its next compilation on they count, and
+    /// a skill that they have none for has none.
+    pub(crate) fn keep_theirs(&self, atlas: &Atlas) -> anyhow::Result<()> {
+        let Some(theirs) = &self.theirs else { return Ok(()) };
+        let kept = |(skill, at): (&Skill, SkillIdx)| {
+            let page = theirs.get(at).cloned();
+            KeptPage {
+                at: 0,
+                skill: skill.id.clone(),
+                root: String::new(),
+                document: skill.digest().to_hex().to_string(),
+                origin: if page.is_some() { Origin::Import } else { Origin::Model },
+                writer: "a strong model".into(),
+                key: String::new(),
+                pinned: page.is_some(),
+                page,
+                findings: Vec::new(),
+            }
+        };
+        let rows = (0..).map(SkillIdx);
+        let kept: Vec<KeptPage> = self.library.skills().iter().zip(rows).map(kept).collect();
+        Ok(atlas.keep(&kept)?)
+    }
+
+    /// What a search is worth on its requests: recall among the first [`K`] and the share of first
+    /// places, in percent, means over data sets.
+    pub(crate) fn figures(
+        &self,
+        search: impl Fn(&str, &mut Scratch) -> Result<Vec<Hit>, SearchError> + Sync,
+    ) -> anyhow::Result<[f64; 2]> {
+        let scored = |hit: &Hit| Scored {
+            skill: self.library.skills()[hit.skill.row()].id.to_string(),
+            score: f64::from(hit.score),
+        };
+        let found: Vec<Vec<Scored>> = self
+            .queries
+            .par_iter()
+            .map_init(Scratch::default, |scratch, query| {
+                Ok(search(&query.text, scratch)?.iter().map(scored).collect())
+            })
+            .collect::<Result<_, SearchError>>()?;
+        let mut run = Run::default();
+        for (query, hits) in self.queries.iter().zip(found) {
+            run.insert(query.id.as_str(), hits);
+        }
+        let measures: [Measure; 2] = [format!("R@{K}").parse()?, "Success@1".parse()?];
+        let means = evaluate(&run, &self.qrels, Some(&self.queries), &measures).macro_mean;
+        let mut percents =
+            means.values().map(|value| value.as_f64().map_or(0.0, |share| share * 100.0));
+        let mut next = || percents.next().context("a mean for each measure");
+        Ok([next()?, next()?])
     }
 
     /// Has the request an answer?
@@ -104,33 +145,9 @@ impl Judged {
     }
 }
 
-/// What the local writer makes of a library, with vectors fitted to it.
-pub(crate) fn compile_library(library: &Library) -> anyhow::Result<Compiled> {
-    let config = CompileConfig {
-        neighborhood: NeighborhoodConfig::default(),
-        rebuild: false,
-        writer: Writer::Local(LocalConfig::default()),
-        again: Again::Nothing,
-    };
-    let vectorizer = Vectorizer::Fit(FitConfig::default());
-    Ok(compile(library, String::new(), None, &vectorizer, &config, &|_| {})?.0)
-}
-
-/// What answers the requests of a compiled library.
-pub(crate) fn router(library: &Library, compiled: Compiled, max: usize, pool: usize) -> Router {
-    let pages = pages_of(&compiled.pages, library);
-    let index = |config: &SparseConfig| SparseIndex::build(library, &pages, config);
-    let searcher = Searcher {
-        retriever: Retriever::Bm25,
-        sparse: index(&compiled.tuning.config(View::Full)),
-        dense: None,
-        trust: Trust::SPARSE,
-        reading: Reading::Careful,
-    };
-    let phrases = index(&SparseConfig::phrases(View::Full));
-    let config = RouteConfig { none_below: compiled.none_below, max, cards: Cards::Boundary };
-    let meanings = DenseIndex::new(compiled.meanings());
-    Router { compiled, searcher, phrases, meanings, suiting: None, config, pool }
+/// A library as the program compiles it where nobody says otherwise.
+pub(crate) fn compile(atlas: &Atlas, library: &Library) -> anyhow::Result<Snapshot> {
+    Ok(atlas.compile(library, &Protocol::ours())?.0)
 }
 
 /// A library, and the requests of a folder.
@@ -234,4 +251,44 @@ pub(crate) fn spread(queries: Vec<Query>, most: usize) -> Vec<Query> {
     let taken: BTreeSet<usize> = (0..most).map(|at| at * count / most).collect();
     let queries = queries.into_iter().enumerate();
     queries.filter(|(at, _)| count <= most || taken.contains(at)).map(|(_, query)| query).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_somebody_else_are_the_only_ones() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library");
+        let library = Library::load(&[Root::new(root)], LoadOptions::default()).unwrap().value;
+        let library = Library::from_skills(library.skills()[..12].to_vec()).value;
+        let page = |skill: &Skill| Page {
+            trigger: format!("Whatever is said of {}.", skill.name),
+            boundary: Vec::new(),
+            body: String::new(),
+        };
+        let theirs = library.skills().iter().zip(0..);
+        let theirs = theirs.map(|(skill, at)| (at != 3).then(|| page(skill)));
+        let theirs = Pages::new(theirs.collect());
+        let judged = Judged {
+            name: String::new(),
+            library,
+            queries: Vec::new(),
+            qrels: Qrels::default(),
+            theirs: Some(theirs.clone()),
+        };
+        let in_order = |pages: &Pages| -> Vec<Option<Page>> {
+            (0..12).map(|row| pages.get(SkillIdx(row)).cloned()).collect()
+        };
+        let kept = judged.compile().unwrap().pages().unwrap();
+        assert_eq!(in_order(&kept), in_order(&theirs));
+
+        // And where the local writer has written before.
+        let atlas = Atlas::in_memory();
+        let ours = compile(&atlas, &judged.library).unwrap().pages().unwrap();
+        assert!(ours.get(SkillIdx(3)).is_some());
+        judged.keep_theirs(&atlas).unwrap();
+        let kept = compile(&atlas, &judged.library).unwrap().pages().unwrap();
+        assert_eq!(in_order(&kept), in_order(&theirs));
+    }
 }

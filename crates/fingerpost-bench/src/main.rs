@@ -24,6 +24,8 @@ mod report;
 mod route;
 mod search;
 mod sparse;
+#[cfg(unix)]
+mod start;
 mod tantivy_peer;
 
 use std::num::NonZeroUsize;
@@ -58,6 +60,13 @@ enum Verb {
     Choose(choose::Choose),
     /// What the local writer's pages gain, by view and retriever.
     Pages(pages::PagesArgs),
+    /// What one command costs from the start of its process, beside an older binary.
+    #[cfg(unix)]
+    Start(start::StartArgs),
+    /// Makes the libraries of `start`.
+    #[cfg(unix)]
+    #[command(hide = true)]
+    StartLibrary(start::library::LibraryArgs),
 }
 
 /// What `sparse` was asked to do.
@@ -91,5 +100,9 @@ fn main() -> anyhow::Result<()> {
         Verb::Search(arguments) => search::run(&arguments),
         Verb::Choose(arguments) => choose::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),
+        #[cfg(unix)]
+        Verb::Start(arguments) => start::run(&arguments),
+        #[cfg(unix)]
+        Verb::StartLibrary(arguments) => start::library::run(&arguments),
     }
 }

@@ -8,16 +8,17 @@ use std::time::Instant;
 
 use clap::Args;
 use comfy_table::{Table, presets};
-use fingerpost::compile::fit_of;
-use fingerpost::embedding::{Embedder, Role};
+use fingerpost::atlas::Atlas;
+use fingerpost::embedding::Role;
 use fingerpost::eval::Query;
-use fingerpost::index::{DenseIndex, Scratch, Zeros, embed_view};
+use fingerpost::index::{Scratch, Zeros};
 use fingerpost::library::{Library, LoadOptions, Root};
-use fingerpost::page::write::pages_of;
+use fingerpost::search::Dense;
 use fingerpost::view::View;
 
-use crate::judged::{Judged, compile_library, router, spread};
+use crate::judged::{Judged, compile, spread};
 use crate::ours;
+use crate::search::dense;
 
 /// What `route` was asked to do.
 #[derive(Debug, Args)]
@@ -41,11 +42,9 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
     let roots = ["sra", "pool-zh"].map(|name| Root::new(arguments.data.join(name)));
     let library = Library::load(&roots, LoadOptions::default())?.value;
     eprintln!("compiling {} skills", library.skills().len());
-    let compiled = compile_library(&library)?;
-    let pages = pages_of(&compiled.pages, &library);
-    let fit = fit_of(&compiled)?;
-    let dense = DenseIndex::new(embed_view(&library, &pages, View::Full, &fit)?);
-    let router = router(&library, compiled, 1, POOL);
+    let snapshot = compile(&Atlas::in_memory(), &library)?;
+    let Dense { index: dense, embedder } = dense(&snapshot, View::Full)?;
+    let router = snapshot.router(snapshot.route_config(), POOL);
     let scratch = &mut Scratch::default();
     let pool = ours::pool(1)?;
     let mut table = Table::new();
@@ -64,22 +63,22 @@ pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
         anyhow::Ok(())
     };
     time("search by words", &mut |query| {
-        router.searcher.search(&query.text, POOL, scratch)?;
+        router.finder.search(&query.text, POOL, scratch)?;
         Ok(())
     })?;
     time("embed the request (fit)", &mut |query| {
-        fit.embed(&[&query.text], Role::Query)?;
+        embedder.embed(&[&query.text], Role::Query)?;
         Ok(())
     })?;
     let asked: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
-    let asked = fit.embed(&asked, Role::Query)?;
+    let asked = embedder.embed(&asked, Role::Query)?;
     let mut rows = asked.rows();
     time("search by its vector", &mut |_| {
         rows.next().map(|row| dense.search(row, POOL));
         Ok(())
     })?;
     time("search by phrases", &mut |query| {
-        router.phrases.search(&query.text, POOL, Zeros::Dropped, scratch)?;
+        snapshot.phrases().search(&query.text, POOL, Zeros::Dropped, scratch)?;
         Ok(())
     })?;
     time("route, local chooser", &mut |query| {

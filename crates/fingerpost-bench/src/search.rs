@@ -5,18 +5,14 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
-use fingerpost::atlas::Compiled;
-use fingerpost::compile::fit_of;
-use fingerpost::eval::{Measure, Run, Scored, evaluate};
-use fingerpost::index::{DenseIndex, Scratch, SparseConfig, SparseIndex, embed_view};
-use fingerpost::page::Pages;
-use fingerpost::page::write::pages_of;
+use fingerpost::index::SparseConfig;
 use fingerpost::search::{Dense, Reading, Retriever, Searcher};
+use fingerpost::snapshot::Snapshot;
 use fingerpost::view::View;
-use rayon::prelude::*;
 
-use crate::judged::{CLOSED, EXAMPLES, Judged, spread};
+use crate::judged::{CLOSED, EXAMPLES, Judged, K, spread};
 
 /// What `search` was asked to do.
 #[derive(Debug, Args)]
@@ -54,87 +50,54 @@ pub(crate) fn run(arguments: &SearchArgs) -> anyhow::Result<()> {
         rows.push(row(&judged)?);
     }
     println!(
-        "| library | its own test took | `bm25` R@10, Success@1 | words as they suit | vectors | `hybrid` |"
+        "| library | its own test took | `bm25` R@10, Success@1 | words as they suit | vectors | `hybrid` | without options |"
     );
-    println!("|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|");
     rows.iter().for_each(|row| println!("{row}"));
     Ok(())
 }
 
 fn row(judged: &Judged) -> anyhow::Result<String> {
-    let compiled = judged.compile()?;
-    for trial in &compiled.tuning.trials {
+    let snapshot = judged.compile()?;
+    let tuning = &snapshot.head().tuning;
+    for trial in &tuning.trials {
         let verdict = if trial.taken { "taken" } else { "left" };
         eprintln!("  {:<28} {:.3} → {:.3} {verdict}", trial.change, trial.before, trial.found);
     }
-    let pages = pages_of(&compiled.pages, &judged.library);
-    let taken: Vec<&str> = compiled
-        .tuning
-        .trials
-        .iter()
-        .filter(|trial| trial.taken)
-        .map(|trial| trial.change.as_str())
-        .collect();
+    let taken = tuning.trials.iter().filter(|trial| trial.taken);
+    let taken: Vec<&str> = taken.map(|trial| trial.change.as_str()).collect();
     let plain = SparseConfig { view: View::Full, ..SparseConfig::default() };
-    let suiting = compiled.tuning.config(View::Full);
+    let tuned = tuning.config(View::Full);
     let mut cells = vec![format!("`{}`", judged.name), taken.join(", ")];
+    let mut add = |[recall, first]: [f64; 2]| cells.push(format!("{recall:.1}, {first:.1}"));
     for (retriever, config) in [
         (Retriever::Bm25, plain),
-        (Retriever::Bm25, suiting),
-        (Retriever::Dense, suiting),
-        (Retriever::Hybrid, suiting),
+        (Retriever::Bm25, tuned),
+        (Retriever::Dense, tuned),
+        (Retriever::Hybrid, tuned),
     ] {
-        let searcher = searcher(judged, &pages, &compiled, retriever, &config)?;
-        cells.push(figures(judged, &searcher)?);
+        let searcher = searcher(&snapshot, retriever, &config)?;
+        add(judged.figures(|request, scratch| searcher.search(request, K, scratch))?);
     }
+    // `search` without options: the order of the chooser, whose pool is never below the hits asked for.
+    let router = snapshot.router(snapshot.route_config(), K);
+    add(judged.figures(|request, scratch| router.rank(request, K, scratch))?);
     Ok(format!("| {} |", cells.join(" | ")))
 }
 
+/// What searches a library in one way, with the vectors that were fitted to it where these are needed.
 pub(crate) fn searcher(
-    judged: &Judged,
-    pages: &Pages,
-    compiled: &Compiled,
+    snapshot: &Snapshot,
     retriever: Retriever,
     config: &SparseConfig,
 ) -> anyhow::Result<Searcher> {
-    let dense = if retriever.is_dense() {
-        let fit = fit_of(compiled)?;
-        let vectors = embed_view(&judged.library, pages, config.view, &fit)?;
-        let index = DenseIndex::new(vectors);
-        Some(Dense { index, embedder: Box::new(fit) })
-    } else {
-        None
-    };
-    Ok(Searcher {
-        retriever,
-        sparse: SparseIndex::build(&judged.library, pages, config),
-        dense,
-        trust: compiled.tuning.trust,
-        reading: Reading::Careful,
-    })
+    let dense = retriever.is_dense().then(|| dense(snapshot, config.view)).transpose()?;
+    Ok(snapshot.searcher(retriever, config, dense, Reading::Careful)?)
 }
 
-/// Recall among ten and the share of first places, means over data sets.
-fn figures(judged: &Judged, searcher: &Searcher) -> anyhow::Result<String> {
-    let found: Vec<Vec<Scored>> = judged
-        .queries
-        .par_iter()
-        .map_init(Scratch::default, |scratch, query| {
-            let hits = searcher.search(&query.text, 10, scratch)?;
-            let scored = hits.iter().map(|hit| Scored {
-                skill: searcher.sparse.id(hit.skill).to_owned(),
-                score: f64::from(hit.score),
-            });
-            anyhow::Ok(scored.collect())
-        })
-        .collect::<anyhow::Result<_>>()?;
-    let mut run = Run::default();
-    for (query, hits) in judged.queries.iter().zip(found) {
-        run.insert(query.id.as_str(), hits);
-    }
-    let measures: [Measure; 2] = ["R@10".parse()?, "Success@1".parse()?];
-    let scores = evaluate(&run, &judged.qrels, Some(&judged.queries), &measures);
-    let percent =
-        |value: &serde_json::Value| format!("{:.1}", value.as_f64().unwrap_or(0.0) * 100.0);
-    Ok(scores.macro_mean.values().map(percent).collect::<Vec<_>>().join(", "))
+/// The vectors of a view by what was fitted to the library.
+pub(crate) fn dense(snapshot: &Snapshot, view: View) -> anyhow::Result<Dense> {
+    let fit = snapshot.fit()?.context("vectors are fitted to the library")?;
+    let (index, _) = snapshot.dense(view, &fit)?;
+    Ok(Dense { index, embedder: Box::new(fit) })
 }

@@ -1,20 +1,17 @@
 //! What can be typed.
 
+mod retriever;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
-use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
 use fingerpost::page::prompt::LanguageChoice;
-use fingerpost::search::Retriever;
-use fingerpost::search::tuning::Tuning;
-use fingerpost::text::Tokenizer;
-use fingerpost::view::{FieldWeights, View};
 
+pub(crate) use self::retriever::{RetrieverArgs, config_of, request};
 use crate::embedder::EmbedderArgs;
 use crate::llm::{ElsewhereArgs, LlmArgs, ModelArgs};
-use crate::output::UsageError;
 use crate::route::{Chooser, ChoosingArgs};
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
@@ -30,7 +27,8 @@ pub(crate) struct Arguments {
 /// Options of every verb.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// Where the compiled library is kept [default: .fingerpost in the library's folder].
+    /// Where the compiled library is kept; alone, without --library, it answers by itself [default:
+    /// .fingerpost in a folder named by --library, else in your cache folder].
     #[arg(long, global = true, value_name = "DIR", env = "FINGERPOST_ATLAS")]
     pub(crate) atlas: Option<PathBuf>,
     /// Print one JSON object on standard output; talk stays on standard error.
@@ -45,9 +43,15 @@ pub(crate) struct Global {
     /// Seed of everything that is drawn at random.
     #[arg(long, global = true, value_name = "N", default_value_t = 42)]
     pub(crate) seed: u64,
+    /// Use the answers in the ledger of an atlas that somebody else made as if you had paid for them.
+    #[arg(long, global = true)]
+    pub(crate) trust_ledger: bool,
     /// Threads to use [default: all cores].
     #[arg(long, global = true, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Was damage found while an answer was made? Then the atlas is compiled before the next one.
+    #[arg(skip)]
+    pub(crate) heal: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -103,7 +107,10 @@ pub(crate) enum Verb {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LedgerArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<LedgerVerb>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
     /// Write every answer of one model to a file, as a recording for `compile --replay`.
@@ -114,8 +121,26 @@ pub(crate) struct LedgerArgs {
     pub(crate) model: Option<String>,
 }
 
-/// Which skills.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerVerb {
+    /// Delete all records of calls made before a day, answers and costs, for good.
+    Prune(LedgerPrune),
+}
+
 #[derive(Debug, Args)]
+pub(crate) struct LedgerPrune {
+    /// The day, as 2026-01-31.
+    #[arg(long, value_name = "DAY")]
+    pub(crate) before: String,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Which skills.
+#[derive(Debug, Clone, Args)]
 pub(crate) struct LibraryArgs {
     /// A folder of SKILL.md folders, a .json or .jsonl file (also .gz, .zst) or a BEIR folder; may
     /// be given several times [default: where the agents on this machine look].
@@ -124,75 +149,26 @@ pub(crate) struct LibraryArgs {
     /// Keep skills that their authors reserve for explicit use.
     #[arg(long)]
     pub(crate) include_manual: bool,
+    #[command(flatten)]
+    pub(crate) embedder: EmbedderArgs,
 }
 
-/// Which ranking.
+/// Libraries in first place, where nothing else could be meant.
 #[derive(Debug, Args)]
-pub(crate) struct RetrieverArgs {
-    /// How skills are scored; by default as suits the library (`atlas stats` tells, and why).
-    #[arg(long)]
-    pub(crate) retriever: Option<Retriever>,
-    /// The text of a skill that is searched.
-    #[arg(long, default_value_t = View::Raw)]
-    pub(crate) view: View,
-    /// Score to the letter as the benchmark's own toolkit does: its tokenizer, which takes a
-    /// Chinese sentence for one word, and its idf.
-    #[arg(long)]
-    pub(crate) reference: bool,
-    /// BM25: how slowly repetition saturates.
-    #[arg(long, default_value_t = 1.5, value_name = "X")]
-    pub(crate) k1: f64,
-    /// BM25: how much length counts, 0 to 1.
-    #[arg(long, default_value_t = 0.75, value_name = "X")]
-    pub(crate) b: f64,
+pub(crate) struct FirstLibraryArgs {
+    /// Libraries, as for --library [default: where the agents on this machine look].
+    #[arg(value_name = "LIBRARY")]
+    first: Vec<PathBuf>,
+    #[command(flatten)]
+    library: LibraryArgs,
 }
 
-impl RetrieverArgs {
-    /// Does it depend on what suits the library?
-    pub(crate) fn is_tuned(&self) -> bool {
-        !self.reference && self.retriever.is_none_or(Retriever::is_dense)
-    }
-
-    /// The retriever asked for, or the one that suits the library, and its index of terms.
-    pub(crate) fn resolve(&self, tuning: &Tuning) -> anyhow::Result<(Retriever, SparseConfig)> {
-        let suiting = if self.reference { Retriever::Bm25 } else { tuning.retriever };
-        let retriever = self.retriever.unwrap_or(suiting);
-        let mut config = config_of(retriever, self.view, self.retriever.is_none(), tuning);
-        let idf = if self.reference { Idf::Reference } else { Idf::Auto };
-        if let SparseModel::Bm25(bm25) = &mut config.model {
-            *bm25 = Bm25::new(self.k1, self.b, idf).map_err(UsageError::new)?;
-        }
-        if self.reference && config.tokenizer != Tokenizer::Phrases {
-            config.tokenizer = Tokenizer::Reference;
-            config.fields = FieldWeights::default();
-        }
-        Ok((retriever, config))
-    }
-}
-
-/// A request that says something.
-pub(crate) fn request(text: &str) -> Result<String, &'static str> {
-    match text.trim().is_empty() {
-        true => Err("it is empty; say what is wanted"),
-        false => Ok(text.to_owned()),
-    }
-}
-
-/// The index of terms that a retriever needs. Whoever names one gets its words as they are, but for the
-/// fusion, whose weights were found with words as they suit the library.
-pub(crate) fn config_of(
-    retriever: Retriever,
-    view: View,
-    suiting: bool,
-    tuning: &Tuning,
-) -> SparseConfig {
-    let plain = SparseConfig { view, ..SparseConfig::default() };
-    match retriever {
-        Retriever::Tfidf => SparseConfig { model: SparseModel::Tfidf, ..plain },
-        Retriever::Phrases => SparseConfig::phrases(view),
-        Retriever::Hybrid => tuning.config(view),
-        Retriever::Bm25 if suiting => tuning.config(view),
-        Retriever::Bm25 | Retriever::Dense | Retriever::RoundRobin => plain,
+impl FirstLibraryArgs {
+    /// Both forms are one.
+    pub(crate) fn library(&self) -> LibraryArgs {
+        let mut library = self.library.clone();
+        library.library.splice(0..0, self.first.iter().cloned());
+        library
     }
 }
 
@@ -301,7 +277,7 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     #[command(flatten)]
-    pub(crate) library: LibraryArgs,
+    pub(crate) library: FirstLibraryArgs,
 }
 
 /// How neighborhoods are made.
@@ -323,14 +299,8 @@ pub(crate) struct NeighborhoodArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compile {
-    /// Libraries, as for --library elsewhere [default: where the agents on this machine look].
-    #[arg(value_name = "LIBRARY")]
-    pub(crate) library: Vec<PathBuf>,
-    /// Keep skills that their authors reserve for explicit use.
-    #[arg(long)]
-    pub(crate) include_manual: bool,
     #[command(flatten)]
-    pub(crate) embedder: EmbedderArgs,
+    pub(crate) library: FirstLibraryArgs,
     #[command(flatten)]
     pub(crate) neighborhood: NeighborhoodArgs,
     /// Compute everything anew, instead of placing what changed; known pages stay.
@@ -367,6 +337,20 @@ pub(crate) enum PageVerb {
     Pin(PageShow),
     /// Give a page back to the writer.
     Unpin(PageShow),
+    /// Delete what a person or a model wrote for a skill, for good.
+    Forget(PageForget),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PageForget {
+    /// The skills' ids, also of skills that the library has no more.
+    #[arg(required = true)]
+    pub(crate) skills: Vec<String>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -461,6 +445,16 @@ pub(crate) enum AtlasVerb {
     Map(MapArgs),
     /// Partition with every combination of settings, and print the structure of each.
     Sweep(SweepArgs),
+    /// Take over the pages and the ledger of an atlas of an earlier version, or of somebody else.
+    Adopt(AdoptArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdoptArgs {
+    /// The folder of that atlas [default: the library's own].
+    pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
 }
 
 #[derive(Debug, Args)]

@@ -5,22 +5,21 @@ use std::fs;
 use std::io::Write;
 
 use anyhow::Context;
-use fingerpost::atlas::Compiled;
 use fingerpost::eval::{Qrels, read_qrels};
-use fingerpost::index::FORMAT_VERSION;
 use fingerpost::map::draw;
 use fingerpost::neighborhood::{Buckets, document_imposed_error, duplicates, structure, sweep};
 use fingerpost::search::tuning::{Trial, Trust, Tuning};
+use fingerpost::snapshot::{FORMAT, Snapshot};
+use fingerpost::store::old::OldAtlas;
+use fingerpost::store::{Folder, Log, Store};
 use fingerpost::text::Tokenizer;
 use fingerpost::view::FieldWeights;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{AtlasVerb, Global, LibraryArgs, MapArgs, Stats, SweepArgs};
-use crate::compile::Counts;
-use crate::neighbors::open;
-use crate::output::{self, Exit, FAINT, STRONG, plain, plural};
-use crate::source;
+use crate::args::{AdoptArgs, AtlasVerb, Global, LibraryArgs, MapArgs, Stats, SweepArgs};
+use crate::output::{self, Exit, FAINT, STRONG, UsageError, plain, plural};
+use crate::source::{self, OLD, Source};
 use crate::table::table;
 
 /// Duplicates shown of a library that has many.
@@ -31,39 +30,50 @@ pub(crate) fn run(verb: &AtlasVerb, global: &Global) -> anyhow::Result<Exit> {
         AtlasVerb::Stats(stats) => run_stats(stats, global),
         AtlasVerb::Map(map) => run_map(map, global),
         AtlasVerb::Sweep(sweep) => run_sweep(sweep, global),
+        AtlasVerb::Adopt(adopt) => run_adopt(adopt, global),
     }
 }
 
 fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
-    let compiled = open(&args.library, global)?;
-    let neighborhoods = &compiled.neighborhoods;
-    let structure = structure(&compiled.vectors, neighborhoods, global.seed);
-    let same = same(&compiled, &args.library, global)?;
-    let pages = Counts::of(&compiled.pages);
+    let reading = source::read(&args.library, global)?;
+    let snapshot = &reading.snapshot;
+    let head = snapshot.head();
+    let neighborhoods = snapshot.neighborhoods();
+    let structure = structure(snapshot.vectors()?, neighborhoods, global.seed);
+    let same = same(snapshot, &args.library, global)?;
+    let pages = head.pages;
+    snapshot.sound()?;
     if global.json {
         let answer = json!({
-            "skills": compiled.skills.len(),
+            "skills": snapshot.len(),
             "neighborhoods": neighborhoods.len(),
             "singletons": neighborhoods.singletons(),
             "largest": neighborhoods.largest(),
             "pages": pages.pages,
             "fallback": pages.fallback,
             "flagged": pages.flagged,
-            "embedder": compiled.profile.key(),
-            "format": FORMAT_VERSION,
-            "profile": compiled.profile,
-            "calibration": compiled.calibration,
+            "pinned": pages.pinned,
+            "stale_pages": pages.stale,
+            "writers": head.writers,
+            "embedder": head.profile.key(),
+            "format": FORMAT,
+            "profile": head.profile,
+            "protocol": head.protocol,
+            "calibration": head.calibration,
             "structure": structure,
             "duplicates": same,
-            "placed": compiled.placed,
-            "tuning": compiled.tuning,
-            "none_below": compiled.none_below,
+            "placed": head.placed,
+            "tuning": head.tuning,
+            "none_below": head.none_below,
+            "library": head.library,
+            "generation": head.generation,
+            "stale": reading.stale,
         });
         output::print_json(&answer)?;
         return Ok(Exit::Done);
     }
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{STRONG}{}{STRONG:#}", plural(compiled.skills.len(), "skill"))?;
+    writeln!(out, "{STRONG}{}{STRONG:#}", plural(snapshot.len(), "skill"))?;
     writeln!(
         out,
         "{}, {} alone, largest {}; {:.1} % of the skills have look-alikes",
@@ -82,23 +92,70 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
         "similarity: {:.3} within a neighborhood, {:.3} to the nearest outside",
         structure.within, structure.nearest_outside
     )?;
-    writeln!(out, "look-alikes: {}", compiled.calibration)?;
-    writeln!(out, "vectors: {}", compiled.profile)?;
-    print_tuning(&compiled.tuning, &mut out)?;
-    writeln!(out, "none: below evidence {:.2}", compiled.none_below)?;
+    writeln!(out, "look-alikes: {}", head.calibration)?;
+    writeln!(out, "vectors: {}", head.profile)?;
+    print_tuning(&head.tuning, &mut out)?;
+    writeln!(out, "none: below evidence {:.2}", head.none_below)?;
     writeln!(
         out,
-        "pages: {} by {}, {} without, {} to look at",
-        pages.pages, compiled.writer, pages.fallback, pages.flagged
+        "pages: {}, {} without, {} to look at",
+        pages.pages, pages.fallback, pages.flagged
     )?;
-    if compiled.placed > 0 {
-        let placed = plural(compiled.placed, "skill");
+    for (writer, count) in &head.writers {
+        writeln!(out, "  {FAINT}{count:>5} by {}{FAINT:#}", plain(writer))?;
+    }
+    if head.placed > 0 {
+        let placed = plural(head.placed, "skill");
         writeln!(
             out,
             "{placed} placed since the last full partition; `compile --rebuild` makes it exact"
         )?;
     }
     print_same(&same, &mut out)?;
+    Ok(Exit::Done)
+}
+
+/// Takes over what an atlas of an earlier version, or of somebody else, keeps.
+fn run_adopt(args: &AdoptArgs, global: &Global) -> anyhow::Result<Exit> {
+    let source = Source::of(&args.library, global)?;
+    let from = args.from.clone().unwrap_or_else(|| source.place.made.clone());
+    let old = from.join(OLD);
+    let (mut pages, mut calls) = (0, 0);
+    if old.is_file() {
+        let old = OldAtlas::open(&old)?;
+        let kept = old.pages()?;
+        source.atlas.keep(&kept)?;
+        source.trust();
+        pages = kept.len();
+        calls = source.ledger(global)?.adopt(&old)?;
+    } else if from.join("kept").is_dir() {
+        let other = Folder::at(&from);
+        let is_own = from.join("kept") == source.place.kept;
+        for log in Log::ALL.into_iter().filter(|_| !is_own) {
+            let records = other.records(log, 0)?.records;
+            let records: Vec<Vec<u8>> = records.into_iter().map(|record| record.bytes).collect();
+            source.atlas.store().append(log, &records)?;
+            match log {
+                Log::Pages => pages = records.len(),
+                Log::Ledger => calls = records.len(),
+            }
+        }
+        source.trust();
+    } else {
+        let message = format!("{} holds no atlas that keeps anything", from.display());
+        return Err(UsageError::new(message).into());
+    }
+    if global.json {
+        output::print_json(&json!({"pages": pages, "ledger": calls}))?;
+    } else {
+        let (pages, records) = (plural(pages, "page"), plural(calls, "record"));
+        let mut out = anstream::stdout().lock();
+        writeln!(
+            out,
+            "took over {pages} and {records} of the ledger; {} stays as it is",
+            from.display()
+        )?;
+    }
     Ok(Exit::Done)
 }
 
@@ -113,10 +170,12 @@ struct Same {
     unavoidable_error: Option<f64>,
 }
 
-fn same(compiled: &Compiled, library: &LibraryArgs, global: &Global) -> anyhow::Result<Vec<Same>> {
-    let digests: Vec<&str> = compiled.skills.iter().map(|skill| skill.digest.as_str()).collect();
-    let count = Buckets::count_for(compiled.skills.len());
-    let buckets = Buckets::fit(&compiled.vectors, count, global.seed);
+fn same(snapshot: &Snapshot, library: &LibraryArgs, global: &Global) -> anyhow::Result<Vec<Same>> {
+    let digests: Vec<String> = snapshot.rows().map(|skill| snapshot.digest(skill)).collect();
+    let digests: Vec<&str> = digests.iter().map(String::as_str).collect();
+    let vectors = snapshot.vectors()?;
+    let count = Buckets::count_for(snapshot.len());
+    let buckets = Buckets::fit(vectors, count, global.seed);
     let judged = source::beside(library, &["qrels.tsv", "qrels/test.tsv"])
         .map(|file| anyhow::Ok(read_qrels(&source::text(&file)?, &file.display().to_string())?))
         .transpose()?;
@@ -124,11 +183,11 @@ fn same(compiled: &Compiled, library: &LibraryArgs, global: &Global) -> anyhow::
         let serves = judged.iter().filter(|(_, grades)| grades.get(id).is_some_and(|&g| g > 0));
         serves.map(|(query, _)| query.clone()).collect()
     };
-    let same = duplicates(&compiled.vectors, &digests, &buckets);
+    let same = duplicates(vectors, &digests, &buckets);
     Ok(same
-        .pairs(&compiled.vectors, &digests)
+        .pairs(vectors, &digests)
         .map(|pair| {
-            let skills = [pair.first, pair.second].map(|skill| compiled.skill(skill).id.clone());
+            let skills = [pair.first, pair.second].map(|skill| snapshot.row(skill).id.to_owned());
             let unavoidable_error = judged.as_ref().map(|judged| {
                 let [first, second] = skills.each_ref().map(|id| served(judged, id));
                 document_imposed_error(&first, &second, judged.len())
@@ -162,27 +221,31 @@ fn print_same(same: &[Same], out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 fn run_map(args: &MapArgs, global: &Global) -> anyhow::Result<Exit> {
-    let compiled = open(&args.library, global)?;
-    let svg = draw(&compiled, global.seed);
+    let reading = source::read(&args.library, global)?;
+    let svg = draw(&reading.snapshot, global.seed)?;
+    reading.snapshot.sound()?;
     fs::write(&args.out, svg).with_context(|| format!("cannot write {}", args.out.display()))?;
     if global.json {
         output::print_json(
-            &json!({"map": args.out.display().to_string(), "skills": compiled.skills.len()}),
+            &json!({"map": args.out.display().to_string(), "skills": reading.snapshot.len()}),
         )?;
     } else {
-        let skills = plural(compiled.skills.len(), "skill");
+        let skills = plural(reading.snapshot.len(), "skill");
         output::say(global, &format!("Drew {skills} to {}", args.out.display()));
     }
     Ok(Exit::Done)
 }
 
 fn run_sweep(args: &SweepArgs, global: &Global) -> anyhow::Result<Exit> {
-    let compiled = open(&args.library, global)?;
+    let reading = source::read(&args.library, global)?;
+    let head = reading.snapshot.head();
     let spinner = output::spinner(global, "partitioning with every setting".into());
-    let rows = sweep(&compiled.vectors, &args.buckets, &args.max_distance, &compiled.config);
+    let vectors = reading.snapshot.vectors()?;
+    let config = &head.protocol.neighborhood;
+    let rows = sweep(vectors, &args.buckets, &args.max_distance, config);
     spinner.finish_and_clear();
     if global.json {
-        output::print_json(&json!({"embedder": compiled.profile.key(), "rows": rows}))?;
+        output::print_json(&json!({"embedder": head.profile.key(), "rows": rows}))?;
         return Ok(Exit::Done);
     }
     let mut table = table([
@@ -198,7 +261,7 @@ fn run_sweep(args: &SweepArgs, global: &Global) -> anyhow::Result<Exit> {
     ]);
     for row in &rows {
         let groups = row.structure.neighborhoods - row.structure.singletons;
-        let grouped = compiled.skills.len() - row.structure.singletons;
+        let grouped = reading.snapshot.len() - row.structure.singletons;
         let largest =
             row.structure.sizes.iter().rposition(|&count| count > 0).map_or(0, |at| at + 1);
         table.add_row([
@@ -226,15 +289,16 @@ fn print_tuning(tuning: &Tuning, out: &mut impl Write) -> std::io::Result<()> {
     };
     let FieldWeights { name, description } = tuning.fields;
     let Trust { sparse, dense, tested, .. } = tuning.trust;
-    write!(
+    writeln!(
         out,
-        "search: {}, {words}, name × {name}, description × {description}",
-        tuning.retriever
+        "search: in the order of route; {words}, name × {name}, description × {description}"
     )?;
     if tuning.retriever.is_dense() {
-        write!(out, ", words count {sparse:.2} and vectors {dense:.2}")?;
+        writeln!(
+            out,
+            "  {FAINT}--retriever hybrid: words count {sparse:.2} and vectors {dense:.2}{FAINT:#}"
+        )?;
     }
-    writeln!(out)?;
     if tested > 0 {
         writeln!(
             out,

@@ -1,305 +1,128 @@
 //! `fingerpost compile`: turns a library into an atlas.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::time::Instant;
 
-use fingerpost::atlas::{Atlas, AtlasError, Compiled};
-use fingerpost::compile::{CompileConfig, CompileReport, compile, none_below};
-use fingerpost::diagnostic::Warned;
-use fingerpost::library::{Library, LoadOptions, Root};
+use fingerpost::compile::{CompileReport, Model, Writer};
+use fingerpost::contract::{CompileAnswer, Freshness};
 use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
-use fingerpost::page::llm::rows;
-use fingerpost::page::local::LocalConfig;
+use fingerpost::page::Language;
+use fingerpost::page::llm::{Neighborhood, Written};
 use fingerpost::page::prompt::LanguageChoice;
-use fingerpost::page::write::{Again, PageRow, Writer};
-use fingerpost::page::{Language, Status};
+use fingerpost::page::write::Again;
+use fingerpost::protocol::Protocol;
+use fingerpost::skill::SkillId;
+use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
 
-use crate::args::{Compile, Global, LibraryArgs, NeighborhoodArgs, WriterName};
-use crate::embedder::{Opened, Source};
+use crate::args::{Compile, Global, NeighborhoodArgs, WriterName};
+use crate::embedder;
 use crate::llm::{self, Finished, Summary};
 use crate::output::{self, CAUTION, Exit, FAINT, STRONG, UsageError, plural};
-use crate::source;
+use crate::source::{Settings, Source, wait_for_turn};
 
-/// The contract of `--json`.
+/// The contract of `--json`, and what a model took.
 #[derive(Serialize)]
 struct Answer<'a> {
-    skills: usize,
-    neighborhoods: usize,
-    singletons: usize,
-    largest: usize,
-    embedder: String,
-    max_distance: f64,
-    pages: usize,
-    fallback: usize,
-    flagged: usize,
-    pinned: usize,
+    #[serde(flatten)]
+    answer: CompileAnswer<'a>,
     calls: u64,
     cost_usd: Option<f64>,
-    writer: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     llm: Option<&'a Summary>,
-    #[serde(flatten)]
-    report: Option<&'a CompileReport>,
     seconds: f64,
 }
 
 pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let start = Instant::now();
-    let library =
-        LibraryArgs { library: args.library.clone(), include_manual: args.include_manual };
-    let roots = source::roots(&library)?;
-    let atlas = source::atlas(&library, global);
-    let settings = Settings::Given {
+    let library = args.library.library();
+    let source = Source::of(&library, global)?;
+    let kept = source.atlas.head().map(|head| head.protocol);
+    let embedder = embedder::open_for(&library.embedder, kept.as_ref(), &source, global)?;
+    let protocol = Protocol {
         neighborhood: config(&args.neighborhood, global)?,
-        embedder: args.embedder.source()?,
-        writer: writer(args)?,
+        language: language(args)?,
+        ..Protocol::ours()
+    };
+    let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
+    // One compiles at a time, so that nobody pays for the same pages beside us.
+    let claim = wait_for_turn(&source.atlas, global)?;
+    let mut settings = Settings {
+        protocol: Some(protocol),
+        embedder,
+        writer: Writer::Local,
+        again,
         rebuild: args.rebuild,
-        // A model mends its own pages, below.
-        again: if args.fix_flagged && args.writer == WriterName::Local {
-            Again::Flagged
-        } else {
-            Again::Nothing
-        },
     };
-    let options = source::options(&library);
-    let (mut compiled, report) = ensure(&atlas, &roots, options, &settings, global)?;
-    let (summary, exit) = match args.writer {
-        WriterName::Local => (None, Exit::Done),
-        WriterName::Llm => match by_model(args, &atlas, &roots, options, &mut compiled, global)? {
-            None => return Ok(Exit::Done),
-            Some((summary, exit)) => (Some(summary), exit),
-        },
+    let finished = RefCell::new(None);
+    let (snapshot, report) = match args.writer {
+        WriterName::Local => source.compile(&settings, &claim, global)?,
+        WriterName::Llm => {
+            let identity = args.llm.identity(&args.lang, global)?;
+            let ledger = RefCell::new(Some(source.ledger(global)?));
+            let write = |work: &[Neighborhood<'_>],
+                         on_page: &(dyn Fn(&SkillId, &Written) + Sync)| {
+                let Some(ledger) = ledger.borrow_mut().take() else { return };
+                if work.is_empty() && !args.llm.elsewhere.only_tells() {
+                    output::say(global, "every page is written by this model; no call was made");
+                    let (summary, exit) = (Summary::default(), Exit::Done);
+                    *finished.borrow_mut() = Some(Ok(Some(Finished { summary, exit })));
+                    return;
+                }
+                let done = llm::write(&args.llm, &args.lang, ledger, work, on_page, global);
+                *finished.borrow_mut() = Some(done);
+            };
+            settings.writer = Writer::Model(Model { identity, write: &write });
+            source.compile(&settings, &claim, global)?
+        }
     };
-    let seconds = start.elapsed().as_secs_f64();
-    let counts = Counts::of(&compiled.pages);
+    let (summary, exit) = match finished.into_inner().transpose()? {
+        None => (None, Exit::Done),
+        // Only a plan, or the prompts, were wanted.
+        Some(None) => return Ok(Exit::Done),
+        Some(Some(Finished { summary, exit })) => (Some(summary), exit),
+    };
+    snapshot.sound()?;
+    let report = (!is_idle(&report)).then_some(report);
     if global.json {
+        let freshness = Freshness { generation: snapshot.generation(), stale: false };
         let answer = Answer {
-            skills: compiled.skills.len(),
-            neighborhoods: compiled.neighborhoods.len(),
-            singletons: compiled.neighborhoods.singletons(),
-            largest: compiled.neighborhoods.largest(),
-            embedder: compiled.profile.key(),
-            max_distance: compiled.calibration.max_distance,
-            pages: counts.pages,
-            fallback: counts.fallback,
-            flagged: counts.flagged,
-            pinned: counts.pinned,
+            answer: CompileAnswer::new(&snapshot, freshness, report.as_ref()),
             calls: summary.as_ref().map_or(0, |summary| summary.calls),
             cost_usd: summary.as_ref().map_or(Some(0.0), |summary| summary.cost_usd),
-            writer: &compiled.writer,
             llm: summary.as_ref(),
-            report: report.as_ref(),
-            seconds,
+            seconds: start.elapsed().as_secs_f64(),
         };
         output::print_json(&answer)?;
     } else {
-        print(&compiled, &counts, report.as_ref(), &atlas)?;
+        print(&snapshot, report.as_ref())?;
     }
     Ok(exit)
 }
 
-/// Has a model write what is not its own yet; the pages there are stay until it has. `None` if only
-/// a plan was asked for.
-fn by_model(
-    args: &Compile,
-    atlas: &Atlas,
-    roots: &[Root],
-    options: LoadOptions,
-    compiled: &mut Compiled,
-    global: &Global,
-) -> anyhow::Result<Option<(Summary, Exit)>> {
-    let identity = args.llm.identity(&args.lang, global)?;
-    let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
-    let is_done = |row: &PageRow| row.status == Status::Pinned || row.writer == identity;
-    compiled.writer.clone_from(&identity);
-    if again == Again::Nothing
-        && compiled.pages.iter().all(is_done)
-        && !args.llm.elsewhere.only_tells()
-    {
-        output::say(global, "every page is written by this model; no call was made");
-        return Ok(Some((Summary::default(), Exit::Done)));
-    }
-    let _lock = atlas.lock()?;
-    let library = Library::load(roots, options)?.value;
-    let least = compiled.config.min_contrast;
-    let work =
-        rows::wanted(&library, &compiled.neighborhoods, least, &compiled.pages, &identity, again);
-    let Some(finished) = llm::write(&args.llm, &args.lang, atlas, &work, global)? else {
-        return Ok(None);
-    };
-    let Finished { outcome, summary, exit } = finished;
-    let rows = rows::rows(&work, &outcome, &identity, &compiled.pages);
-    atlas.keep_pages(&rows)?;
-    compiled.pages = atlas.pages()?;
-    compiled.none_below = none_below(&library, compiled);
-    atlas.keep_none_below(compiled.none_below)?;
-    Ok(Some((summary, exit)))
+/// Was nothing done?
+fn is_idle(report: &CompileReport) -> bool {
+    let CompileReport { added, changed, removed, embedded, partition, written, .. } = report;
+    added + changed + removed + embedded + written == 0 && partition.is_none()
 }
 
-/// What is to be compiled how.
-pub(crate) enum Settings {
-    /// As asked for; without an embedder, that of the atlas.
-    Given {
-        neighborhood: NeighborhoodConfig,
-        embedder: Option<Source>,
-        writer: Writer,
-        rebuild: bool,
-        again: Again,
-    },
-    /// As the atlas has it; the defaults if there is none. What is new is written without a model.
-    Kept,
-}
-
-/// How many skills have what kind of page.
-pub(crate) struct Counts {
-    pub(crate) pages: usize,
-    pub(crate) fallback: usize,
-    pub(crate) flagged: usize,
-    pub(crate) pinned: usize,
-}
-
-impl Counts {
-    pub(crate) fn of(rows: &[PageRow]) -> Self {
-        let count = |of: &dyn Fn(&PageRow) -> bool| rows.iter().filter(|row| of(row)).count();
-        Self {
-            pages: count(&|row| row.page.is_some()),
-            fallback: count(&|row| row.status == Status::Fallback),
-            flagged: count(&PageRow::is_flagged),
-            pinned: count(&|row| row.status == Status::Pinned),
-        }
-    }
-}
-
-/// Who writes without a model: also what a model has not written yet.
-fn writer(args: &Compile) -> anyhow::Result<Writer> {
+/// The language of what is written without a model: also of what a model has not written yet.
+fn language(args: &Compile) -> anyhow::Result<Option<Language>> {
     let code = match &args.lang {
         LanguageChoice::Auto => None,
         LanguageChoice::Named(code) => Some(code.as_str()),
     };
-    let language = match (code, args.writer) {
-        (None, _) => None,
-        (Some("en"), _) => Some(Language::English),
-        (Some("zh"), _) => Some(Language::Chinese),
-        (Some(_), WriterName::Llm) => None,
+    match (code, args.writer) {
+        (None, _) => Ok(None),
+        (Some("en"), _) => Ok(Some(Language::English)),
+        (Some("zh"), _) => Ok(Some(Language::Chinese)),
+        (Some(_), WriterName::Llm) => Ok(None),
         (Some(code), WriterName::Local) => {
             let message = format!("the local writer knows en and zh, not '{code}'; use auto");
-            return Err(UsageError::new(message).into());
-        }
-    };
-    Ok(Writer::Local(LocalConfig { language }))
-}
-
-/// The compiled library; compiled now, if it is not there or not current.
-pub(crate) fn ensure(
-    atlas: &Atlas,
-    roots: &[Root],
-    options: LoadOptions,
-    settings: &Settings,
-    global: &Global,
-) -> anyhow::Result<(Compiled, Option<CompileReport>)> {
-    // A damaged atlas is as good as none: everything in it can be made again.
-    let before = match atlas.compiled() {
-        Ok(before) => before,
-        Err(error @ AtlasError::Damaged { .. }) => {
-            output::say(global, &format!("{error}; it is made again now"));
-            None
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let kept = before.as_ref().map(|before| Source::from_text(&before.embedder)).transpose()?;
-    let kept = kept.unwrap_or(Source::Fit);
-    let (config, source) = match (settings, &before) {
-        (Settings::Given { neighborhood, embedder, writer, rebuild, again }, _) => {
-            let config = CompileConfig {
-                neighborhood: *neighborhood,
-                rebuild: *rebuild,
-                writer: *writer,
-                again: *again,
-            };
-            (config, embedder.clone().unwrap_or(kept))
-        }
-        (Settings::Kept, before) => {
-            let default = NeighborhoodConfig { seed: global.seed, ..Default::default() };
-            let neighborhood = before.as_ref().map_or(default, |before| before.config);
-            let writer = Writer::Local(LocalConfig::default());
-            let again = Again::Nothing;
-            (CompileConfig { neighborhood, rebuild: false, writer, again }, kept)
-        }
-    };
-    let same_writer = |compiled: &Compiled| match settings {
-        Settings::Given { writer, .. } => compiled.writer == writer.identity(),
-        // Whoever wrote the pages, they are there.
-        Settings::Kept => !compiled.writer.is_empty(),
-    };
-    match before {
-        Some(compiled)
-            if !config.rebuild
-                && config.again == Again::Nothing
-                && compiled.config == config.neighborhood
-                && compiled.embedder == source.to_text()
-                && same_writer(&compiled)
-                && atlas.is_current(roots, options, &compiled) =>
-        {
-            Ok((compiled, None))
-        }
-        before => {
-            let embedder = source.open(atlas, global)?;
-            if let (Settings::Kept, Some(before)) = (settings, &before) {
-                embedder.must_match(&before.profile)?;
-            }
-            let making = Making { embedder: &embedder, source: &source, config: &config };
-            let (compiled, report) = compile_now(atlas, roots, options, before, &making, global)?;
-            if let Settings::Kept = settings {
-                let line = format!(
-                    "Compiled {} into {}: {} of their pages written without a model; kept in {}",
-                    plural(compiled.skills.len(), "skill"),
-                    plural(compiled.neighborhoods.len(), "neighborhood"),
-                    report.written,
-                    atlas.path().display(),
-                );
-                output::say(global, &line);
-            }
-            Ok((compiled, Some(report)))
+            Err(UsageError::new(message).into())
         }
     }
-}
-
-/// What a compilation is made with.
-struct Making<'a> {
-    embedder: &'a Opened,
-    source: &'a Source,
-    config: &'a CompileConfig,
-}
-
-fn compile_now(
-    atlas: &Atlas,
-    roots: &[Root],
-    options: LoadOptions,
-    before: Option<Compiled>,
-    making: &Making<'_>,
-    global: &Global,
-) -> anyhow::Result<(Compiled, CompileReport)> {
-    let _lock = atlas.lock()?;
-    let stamp = atlas.stamp(roots, options).unwrap_or_default();
-    let spinner = output::spinner(global, "reading the library".into());
-    let Warned { value: library, diagnostics } = Library::load(roots, options)?;
-    let skills = plural(library.skills().len(), "skill");
-    spinner.set_message(format!("comparing {skills}"));
-    let progress = |done: usize| {
-        // A terminal shows no more than a few changes a second.
-        if done.is_multiple_of(64) {
-            spinner.set_message(format!("writing pages: {done} of {skills}"));
-        }
-    };
-    let Making { embedder, source, config } = making;
-    let vectorizer = embedder.vectorizer(config.neighborhood.seed);
-    let (mut compiled, report) = compile(&library, stamp, before, &vectorizer, config, &progress)?;
-    compiled.embedder = source.to_text();
-    atlas.keep(&compiled)?;
-    spinner.finish_and_clear();
-    output::summarise(global, &diagnostics);
-    Ok((compiled, report))
 }
 
 fn config(args: &NeighborhoodArgs, global: &Global) -> anyhow::Result<NeighborhoodConfig> {
@@ -322,22 +145,17 @@ fn config(args: &NeighborhoodArgs, global: &Global) -> anyhow::Result<Neighborho
     })
 }
 
-fn print(
-    compiled: &Compiled,
-    counts: &Counts,
-    report: Option<&CompileReport>,
-    atlas: &Atlas,
-) -> anyhow::Result<()> {
+fn print(snapshot: &Snapshot, report: Option<&CompileReport>) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let neighborhoods = &compiled.neighborhoods;
-    let groups = neighborhoods.len() - neighborhoods.singletons();
+    let head = snapshot.head();
+    let (groups, counts) = (head.neighborhoods, head.pages);
     writeln!(
         out,
         "{STRONG}{}{STRONG:#} in {} of 2 to {}, {} alone",
-        plural(compiled.skills.len(), "skill"),
-        plural(groups, "neighborhood"),
-        neighborhoods.largest(),
-        neighborhoods.singletons(),
+        plural(snapshot.len(), "skill"),
+        plural(groups.count - groups.singletons, "neighborhood"),
+        groups.largest,
+        groups.singletons,
     )?;
     let fallback = match counts.fallback {
         0 => "every skill has one".to_owned(),
@@ -353,16 +171,16 @@ fn print(
             plural(counts.flagged, "page"),
         )?;
     }
-    writeln!(out, "{FAINT}look-alikes: {}{FAINT:#}", compiled.calibration)?;
+    writeln!(out, "{FAINT}look-alikes: {}{FAINT:#}", head.calibration)?;
     match report {
         None => writeln!(out, "nothing has changed since; no work was done")?,
         Some(report) if report.partition.is_some() => {
             writeln!(
                 out,
                 "{FAINT}vectors: {}; pages: {}; kept in {}{FAINT:#}",
-                compiled.profile,
-                compiled.writer,
-                atlas.path().display()
+                head.profile,
+                head.main_writer(),
+                snapshot.store_name(),
             )?;
         }
         Some(report) => writeln!(

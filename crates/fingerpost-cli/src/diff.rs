@@ -2,63 +2,43 @@
 
 use std::io::Write;
 
-use fingerpost::atlas::Atlas;
-use fingerpost::contrast::{Contrast, WeightedTerm, contrast};
+use fingerpost::contract::{Contested, DiffAnswer};
+use fingerpost::contrast::{WeightedTerm, contrast};
 use fingerpost::eval::{read_qrels, read_queries};
-use fingerpost::index::{Scratch, SparseConfig, Zeros};
-use fingerpost::library::Library;
-use fingerpost::skill::SkillIdx;
-use serde::Serialize;
+use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};
+use fingerpost::search::Retriever;
 
 use crate::args::{Diff, Global};
-use crate::neighbors::{find, open};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
+use crate::search::searcher;
 use crate::source;
 
 /// Terms shown of each kind.
 const TERMS: usize = 12;
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    first: &'a str,
-    second: &'a str,
-    similarity: f32,
-    together: bool,
-    #[serde(flatten)]
-    contrast: Contrast,
-    requests: Vec<Request>,
-}
-
-/// A judged request that belongs to one of the two.
-#[derive(Serialize)]
-struct Request {
-    query: String,
-    text: String,
-    belongs_to: String,
-    /// The one of the two that search ranks higher; absent if it finds neither.
-    wins: Option<String>,
-}
-
 pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
-    let compiled = open(&args.library, global)?;
-    let pair = [find(&compiled, &args.first)?, find(&compiled, &args.second)?];
-    let roots = source::roots(&args.library)?;
-    let library = Library::load(&roots, source::options(&args.library))?.value;
-    let opened = source::index(&args.library, global, &SparseConfig::default())?;
-    let skills = pair.map(|skill| &library.skills()[skill.row()]);
-    let ids = pair.map(|skill| compiled.skill(skill).id.as_str());
-    let mut contrast = contrast(skills[0], skills[1], &opened.index);
+    let reading = source::read(&args.library, global)?;
+    let snapshot = &reading.snapshot;
+    let pair = [reading.find(&args.first)?, reading.find(&args.second)?];
+    let config = SparseConfig::default();
+    let by_words = searcher(&reading, &args.library, Retriever::Bm25, &config, global)?;
+    let [first, second] = [snapshot.skill(pair[0])?, snapshot.skill(pair[1])?];
+    let mut contrast = contrast(&first, &second, &by_words.sparse);
     for list in [&mut contrast.shared, &mut contrast.first, &mut contrast.second] {
         list.truncate(TERMS);
     }
-    let answer = Answer {
-        first: ids[0],
-        second: ids[1],
-        similarity: compiled.vectors.similarity(pair[0], pair[1]),
-        together: compiled.neighborhoods.of(pair[0]) == compiled.neighborhoods.of(pair[1]),
+    let ids = pair.map(|skill| snapshot.row(skill).id);
+    let neighborhoods = snapshot.neighborhoods();
+    let answer = DiffAnswer {
+        first: ids[0].to_owned(),
+        second: ids[1].to_owned(),
+        similarity: snapshot.vectors()?.similarity(pair[0], pair[1]),
+        together: neighborhoods.of(pair[0]) == neighborhoods.of(pair[1]),
         contrast,
-        requests: requests(args, &opened, ids)?,
+        requests: requests(args, &by_words.sparse, ids)?,
+        freshness: reading.freshness(),
     };
+    snapshot.sound()?;
     if global.json {
         output::print_json(&answer)?;
     } else {
@@ -68,11 +48,7 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
 }
 
 /// The library's own judged requests that belong to one of the two, and who wins them.
-fn requests(
-    args: &Diff,
-    opened: &fingerpost::atlas::Opened,
-    ids: [&str; 2],
-) -> anyhow::Result<Vec<Request>> {
+fn requests(args: &Diff, index: &SparseIndex, ids: [&str; 2]) -> anyhow::Result<Vec<Contested>> {
     let beside = |names: &[&str]| source::beside(&args.library, names);
     let queries = args.queries.clone().or_else(|| beside(&["queries.jsonl"]));
     let qrels = args.qrels.clone().or_else(|| beside(&["qrels.tsv", "qrels/test.tsv"]));
@@ -85,30 +61,23 @@ fn requests(
         let grade = |id: &str| judged.get(&query.id).and_then(|g| g.get(id)).copied().unwrap_or(0);
         let belongs: Vec<&str> = ids.into_iter().filter(|id| grade(id) > 0).collect();
         let [belongs_to] = belongs[..] else { continue };
-        let index = &opened.index;
-        let hits = index
-            .search(&query.text, index.len(), Zeros::Dropped, &mut scratch)
-            .map_err(|error| Atlas::damaged(opened, error))?;
-        let wins = hits
-            .iter()
-            .map(|hit| index.id(SkillIdx(hit.skill.0)))
-            .find(|id| ids.contains(id))
-            .map(str::to_owned);
-        let belongs_to = belongs_to.to_owned();
-        found.push(Request { query: query.id, text: query.text, belongs_to, wins });
+        let hits = index.search(&query.text, index.len(), Zeros::Dropped, &mut scratch)?;
+        let wins = hits.iter().map(|hit| index.id(hit.skill)).find(|id| ids.contains(id));
+        let (belongs_to, wins) = (belongs_to.to_owned(), wins.map(str::to_owned));
+        found.push(Contested { query: query.id, text: query.text, belongs_to, wins });
     }
     Ok(found)
 }
 
-fn print(answer: &Answer<'_>) -> anyhow::Result<()> {
+fn print(answer: &DiffAnswer) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let together =
         if answer.together { "in one neighborhood" } else { "in different neighborhoods" };
     writeln!(
         out,
         "{STRONG}{}{STRONG:#} and {STRONG}{}{STRONG:#}: similarity {:.3}, {together}",
-        plain(answer.first),
-        plain(answer.second),
+        plain(&answer.first),
+        plain(&answer.second),
         answer.similarity,
     )?;
     let list = |terms: &[WeightedTerm]| {

@@ -19,9 +19,9 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(doctor: &Doctor, global: &Global) -> anyhow::Result<Exit> {
-    let roots = source::roots(&doctor.library)?;
-    let Warned { value: library, diagnostics } =
-        Library::load(&roots, source::options(&doctor.library))?;
+    let args = doctor.library.library();
+    let roots = source::roots(&args)?;
+    let Warned { value: library, diagnostics } = Library::load(&roots, source::options(&args))?;
     if global.json {
         let report = Report {
             skills: library.skills().len(),

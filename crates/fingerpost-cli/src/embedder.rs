@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use fingerpost::atlas::{Atlas, Compiled};
-use fingerpost::chat::Usage;
-use fingerpost::compile::{Vectorizer, fit_of};
-use fingerpost::embedding::{EmbedError, Embedder, FitConfig, Profile};
+use fingerpost::atlas::Ledger;
+use fingerpost::chat::{Usage, public_address};
+use fingerpost::embedding::{EmbedError, Embedder};
+use fingerpost::protocol::{EmbedderKind, Protocol};
+use fingerpost::snapshot::Snapshot;
 use fingerpost_models::catalog::{self, Known, Runs};
 use fingerpost_models::{Cached, EngineKind, HttpConfig, HttpEmbedder, Store, open};
-use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
 use crate::llm;
@@ -21,16 +21,16 @@ use crate::progress::Progress;
 pub(crate) struct EmbedderArgs {
     /// What makes the vectors: `fit` (the library itself), a model of `fingerpost model list`, a
     /// model's folder, or a server's address up to /v1 [default: that of the atlas, or fit].
-    #[arg(long, value_name = "fit|NAME|DIR|URL")]
+    #[arg(long, value_name = "fit|NAME|DIR|URL", env = "FINGERPOST_EMBEDDER")]
     embedder: Option<String>,
     /// The model's name on that server.
-    #[arg(long, value_name = "NAME", requires = "embedder")]
+    #[arg(long, value_name = "NAME", env = "FINGERPOST_EMBEDDER_MODEL", requires = "embedder")]
     embedder_model: Option<String>,
     /// The environment variable that holds the server's key.
-    #[arg(long, value_name = "VAR", requires = "embedder")]
+    #[arg(long, value_name = "VAR", env = "FINGERPOST_EMBEDDER_KEY_ENV", requires = "embedder")]
     embedder_key_env: Option<String>,
     /// Length of the server's vectors, for a model that is not known by name.
-    #[arg(long, value_name = "N", requires = "embedder")]
+    #[arg(long, value_name = "N", env = "FINGERPOST_EMBEDDER_DIMENSIONS", requires = "embedder")]
     embedder_dimensions: Option<usize>,
     /// Texts a request to the server at most.
     #[arg(long, value_name = "N", requires = "embedder")]
@@ -40,9 +40,9 @@ pub(crate) struct EmbedderArgs {
     embedder_rpm: Option<u32>,
 }
 
-/// What has to be known to open an embedder again; kept in the atlas. Never a key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+/// An embedder as the user names it. None of this is ever read from an atlas, which may be a
+/// stranger's: it could name any server and any variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The library itself.
     Fit,
@@ -61,10 +61,10 @@ pub(crate) enum Source {
     },
 }
 
-/// The embedder of a library.
-pub(crate) enum Opened {
-    Fit,
-    Model(Box<dyn Embedder>),
+/// The embedder of a library, and what an atlas may say of it.
+pub(crate) struct Opened {
+    kind: EmbedderKind,
+    model: Option<Box<dyn Embedder>>,
 }
 
 impl EmbedderArgs {
@@ -108,37 +108,37 @@ impl EmbedderArgs {
 }
 
 impl Source {
-    /// As it is kept in the atlas.
-    pub(crate) fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("plain data")
-    }
-
-    /// What an atlas kept.
-    pub(crate) fn from_text(text: &str) -> anyhow::Result<Self> {
-        serde_json::from_str(text).with_context(|| {
-            format!("the atlas was made with an embedder unknown here ({text}); compile it again")
-        })
-    }
-
     /// Opens it, with what it embedded before.
-    pub(crate) fn open(&self, atlas: &Atlas, global: &Global) -> anyhow::Result<Opened> {
-        let embedder: Box<dyn Embedder> = match self {
-            Source::Fit => return Ok(Opened::Fit),
-            Source::Model { name } => open(&folder_of(name)?, EngineKind::of_process())?,
-            Source::Folder { path } => open(path, EngineKind::of_process())?,
-            Source::Server { .. } => Box::new(self.server(atlas)?),
+    fn open(
+        &self,
+        vectors: &Path,
+        ledger: impl FnOnce() -> anyhow::Result<Ledger>,
+        global: &Global,
+    ) -> anyhow::Result<Opened> {
+        let (embedder, batch): (Box<dyn Embedder>, _) = match self {
+            Source::Fit => return Ok(Opened { kind: EmbedderKind::Fit, model: None }),
+            Source::Model { name } => (open(&folder_of(name)?, EngineKind::of_process())?, None),
+            Source::Folder { path } => (open(path, EngineKind::of_process())?, None),
+            Source::Server { batch, .. } => {
+                (Box::new(self.server(ledger()?)?), Some(batch.unwrap_or(HttpConfig::BATCH)))
+            }
         };
-        let mut cached = Cached::open(embedder, &atlas.path().join("embedded"))?;
-        if let Source::Server { batch, .. } = self {
+        let kind = match self {
+            Source::Model { name } => EmbedderKind::Model { name: name.clone() },
+            _ => EmbedderKind::Elsewhere { profile: embedder.profile().to_string() },
+        };
+        let mut cached = Cached::open(embedder, vectors)?;
+        if let Some(batch) = batch {
             // What was paid for is saved before more is asked for.
-            cached = cached.batch(batch.unwrap_or(HttpConfig::BATCH) * HttpConfig::CONNECTIONS);
+            cached = cached.batch(batch * HttpConfig::CONNECTIONS);
         }
         let progress = Progress::new(global, "embedding", "text");
-        Ok(Opened::Model(Box::new(cached.progress(move |done, all| progress.at(done, all)))))
+        let cached = cached.progress(move |done, all| progress.at(done, all));
+        Ok(Opened { kind, model: Some(Box::new(cached)) })
     }
 
     /// A server's embedder, every call of which goes into the ledger.
-    fn server(&self, atlas: &Atlas) -> anyhow::Result<HttpEmbedder> {
+    fn server(&self, ledger: Ledger) -> anyhow::Result<HttpEmbedder> {
         let Source::Server { url, model, dimensions, key_variable, batch, rpm } = self else {
             unreachable!("asked of servers only");
         };
@@ -160,8 +160,7 @@ impl Source {
         config.key_variable.clone_from(key_variable);
         config.requests_per_minute = *rpm;
         config.batch_texts = batch.unwrap_or(config.batch_texts);
-        let ledger = atlas.ledger()?;
-        let (endpoint, price) = (url.clone(), llm::price(None, url, model)?);
+        let (endpoint, price) = (public_address(url), llm::price(None, url, model)?);
         Ok(HttpEmbedder::new(config)?.on_call(move |call| {
             // A server that counts nothing is believed to have read about what we would.
             let tokens = call.tokens.unwrap_or(call.characters as u64 / 4);
@@ -174,44 +173,53 @@ impl Source {
     }
 }
 
-/// The embedder of a compiled library, to embed requests with.
-pub(crate) fn of(
-    compiled: &Compiled,
-    atlas: &Atlas,
+/// The embedder that was asked for, or the one that the atlas was made with.
+pub(crate) fn open_for(
+    args: &EmbedderArgs,
+    kept: Option<&Protocol>,
+    source: &crate::source::Source,
     global: &Global,
-) -> anyhow::Result<Box<dyn Embedder>> {
-    let opened = Source::from_text(&compiled.embedder)?.open(atlas, global)?;
-    opened.must_match(&compiled.profile)?;
-    Ok(match opened {
-        Opened::Fit => Box::new(fit_of(compiled)?),
-        Opened::Model(embedder) => embedder,
-    })
+) -> anyhow::Result<Opened> {
+    let wanted = match (args.source()?, kept.map(|protocol| &protocol.embedder)) {
+        (Some(wanted), _) => wanted,
+        (None, None | Some(EmbedderKind::Fit)) => Source::Fit,
+        (None, Some(EmbedderKind::Model { name })) => Source::Model { name: name.clone() },
+        (None, Some(EmbedderKind::Elsewhere { profile })) => {
+            let message = format!(
+                "its vectors are of {profile}, which only you can name: give --embedder again, or set FINGERPOST_EMBEDDER"
+            );
+            return Err(UsageError::new(message).into());
+        }
+    };
+    wanted.open(&source.place.made.join("embedded"), || source.ledger(global), global)
 }
 
 impl Opened {
-    /// What decides its vectors; unknown before a fit is made.
-    pub(crate) fn profile(&self) -> Option<&Profile> {
-        match self {
-            Opened::Fit => None,
-            Opened::Model(embedder) => Some(embedder.profile()),
-        }
+    /// What an atlas may say of it.
+    pub(crate) fn kind(&self) -> EmbedderKind {
+        self.kind.clone()
     }
 
-    pub(crate) fn vectorizer(&self, seed: u64) -> Vectorizer<'_> {
-        match self {
-            Opened::Fit => Vectorizer::Fit(FitConfig { seed, ..FitConfig::default() }),
-            Opened::Model(embedder) => Vectorizer::Model(embedder.as_ref()),
-        }
+    /// What embeds; `None` for vectors fitted to the library itself.
+    pub(crate) fn model(&self) -> Option<&dyn Embedder> {
+        self.model.as_deref()
     }
 
-    /// Vectors of this profile are not to be mixed with those of another.
-    pub(crate) fn must_match(&self, profile: &Profile) -> Result<(), EmbedError> {
-        match self.profile() {
-            Some(wanted) if wanted != profile => Err(EmbedError::OtherProfile {
+    /// What embeds requests like the library's vectors.
+    pub(crate) fn for_requests(self, snapshot: &Snapshot) -> anyhow::Result<Box<dyn Embedder>> {
+        let profile = &snapshot.head().profile;
+        match self.model {
+            Some(model) if model.profile() == profile => Ok(model),
+            Some(model) => Err(EmbedError::OtherProfile {
                 found: profile.to_string(),
-                wanted: wanted.to_string(),
-            }),
-            _ => Ok(()),
+                wanted: model.profile().to_string(),
+            }
+            .into()),
+            None => {
+                let message = "the atlas lacks its fitted model; compile it again";
+                let fit = snapshot.fit()?.ok_or_else(|| UsageError::new(message))?;
+                Ok(Box::new(fit))
+            }
         }
     }
 }
@@ -259,21 +267,5 @@ mod tests {
         assert_eq!(name("qwen3-embedding-0.6b"), Some("qwen3-embedding-0.6b"));
         assert_eq!(name("bge-m3:latest"), Some("bge-m3"));
         assert_eq!(name("text-embedding-3-small"), None);
-    }
-
-    #[test]
-    fn what_the_atlas_keeps_opens_the_same_embedder() {
-        let server = Source::Server {
-            url: "https://host/v1".into(),
-            model: "m".into(),
-            dimensions: Some(8),
-            key_variable: Some("KEY".into()),
-            batch: None,
-            rpm: Some(60),
-        };
-        for source in [Source::Fit, Source::Model { name: "gte-small".into() }, server] {
-            assert_eq!(Source::from_text(&source.to_text()).unwrap(), source);
-        }
-        assert!(Source::from_text("{\"kind\":\"later\"}").is_err());
     }
 }

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fingerpost::eval::{
-    Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, Scored, compare,
-    evaluate, read_qrels, read_queries, read_run, write_qrels_beir, write_qrels_trec,
-    write_run_jsonl, write_run_sr_agents, write_run_trec,
+    Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, compare,
+    evaluate, judged_skills, rank_all, read_qrels, read_queries, read_run, search_all,
+    write_qrels_beir, write_qrels_trec, write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
-use fingerpost::index::Scratch;
-use fingerpost::search::{Retriever, SearchError, Searcher};
-use rayon::prelude::*;
+use fingerpost::search::Retriever;
+use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
 
 use self::choose::{ByModel, Summary};
 use crate::args::{Compare, Eval, EvalVerb, Global};
-use crate::output::{self, Exit, FAINT, UsageError, plural};
+use crate::output::{self, CAUTION, Exit, FAINT, UsageError, plural};
 use crate::route::{Chooser, ChoosingArgs};
+use crate::search::{POOL, plain_searcher};
 use crate::source;
 use crate::table::table;
 
@@ -62,13 +62,24 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
             let file =
                 named_or_beside(eval.queries.as_ref(), eval, &["queries.jsonl"], "--queries")?;
             let queries = queries_of(&file, &eval.judging.group_by)?;
+            let judged = Judged { qrels: &qrels, file: &qrels_file, queries: &queries };
+            let reading = source::read(&eval.library, global)?;
+            // Before anything is asked of a model.
+            judged.check(&reading.snapshot, eval, global)?;
             let run = match eval.chooser {
                 None => {
-                    let searcher = source::searcher(&eval.library, global, &eval.retriever)?;
-                    search_all(&searcher, &queries, depth(eval))?
+                    let plain = plain_searcher(&reading, &eval.library, &eval.retriever, global)?;
+                    match plain {
+                        Some(searcher) => search_all(&searcher, &queries, depth(eval))?,
+                        None => {
+                            let config = reading.snapshot.route_config();
+                            let router = reading.snapshot.router(config, depth(eval).max(POOL));
+                            rank_all(&router, &queries, depth(eval))?
+                        }
+                    }
                 }
-                Some(Chooser::Local) => choose::locally(eval, &queries, global)?,
-                Some(Chooser::Llm) => match choose::by_model(eval, &queries, global)? {
+                Some(Chooser::Local) => choose::locally(&reading, eval, &queries, global)?,
+                Some(Chooser::Llm) => match choose::by_model(&reading, eval, &queries, global)? {
                     ByModel::Done(run, summary) => {
                         llm = Some(*summary);
                         run
@@ -76,6 +87,7 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
                     ByModel::Unmeasured(exit) => return Ok(exit),
                 },
             };
+            reading.snapshot.sound()?;
             (run, Some(queries))
         }
     };
@@ -86,19 +98,66 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
         )
         .into());
     }
-    if let Some(file) = &eval.run_out {
-        write_run(file, &run, &qrels, &evaluation, &tag(eval))
-            .with_context(|| format!("cannot write {}", file.display()))?;
-    }
-    if let Some(file) = &eval.qrels_out {
-        write_qrels(file, &qrels).with_context(|| format!("cannot write {}", file.display()))?;
-    }
+    // Files come first, since whoever reads the figures may stop reading; the figures are printed in any
+    // case, since they may have cost hours.
+    let run_file = eval.run_out.as_deref();
+    let run_file =
+        run_file.map(|file| (file, write_run(file, &run, &qrels, &evaluation, &tag(eval))));
+    let qrels_file = eval.qrels_out.as_deref().map(|file| (file, write_qrels(file, &qrels)));
     if global.json {
         output::print_json(&Answer { evaluation: &evaluation, llm })?;
     } else {
         print_evaluation(&evaluation, &eval.judging.measures)?;
     }
+    for (file, written) in run_file.into_iter().chain(qrels_file) {
+        let encoded = written.with_context(|| format!("cannot write {}", file.display()))?;
+        if encoded > 0 {
+            let ids = plural(encoded, "id");
+            let line = format!(
+                "{CAUTION}note:{CAUTION:#} {ids} with white space, which TREC files cannot hold, percent-encoded in {}; `eval` reads them back",
+                file.display()
+            );
+            output::say(global, &line);
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// The judgements of an evaluation.
+struct Judged<'a> {
+    qrels: &'a Qrels,
+    file: &'a Path,
+    queries: &'a [Query],
+}
+
+impl Judged<'_> {
+    /// Are they of this library? Another one's would make all figures zero.
+    fn check(&self, snapshot: &Snapshot, eval: &Eval, global: &Global) -> anyhow::Result<()> {
+        let is_known =
+            |id: &str| snapshot.find(id).is_some_and(|skill| snapshot.row(skill).id == id);
+        let judged = judged_skills(self.qrels, Some(self.queries));
+        let missing = judged.iter().filter(|id| !is_known(id)).count();
+        let (skills, file) = (plural(judged.len(), "skill"), self.file.display());
+        let library = match &eval.library.library[..] {
+            [] => "the skills found from this folder".to_owned(),
+            named => {
+                named.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+            }
+        };
+        if missing > 0 && missing == judged.len() {
+            let message = format!(
+                "none of the {skills} that {file} judges is in {library}: are these the judgements of another library?"
+            );
+            return Err(UsageError::new(message).into());
+        }
+        if missing > 0 {
+            let line = format!(
+                "{CAUTION}note:{CAUTION:#} {missing} of the {skills} that {file} judges are not in {library}, and cannot be found"
+            );
+            output::say(global, &line);
+        }
+        Ok(())
+    }
 }
 
 /// The file named, or the one that lies in the library's folder, packed or not.
@@ -127,38 +186,15 @@ fn tag(eval: &Eval) -> String {
     let retriever = &eval.retriever;
     let by = match retriever.retriever.or(retriever.reference.then_some(Retriever::Bm25)) {
         Some(by) => by.to_string(),
-        None => "suiting".to_owned(),
+        None => "default".to_owned(),
     };
     let mode = if retriever.reference { "-reference" } else { "" };
     match eval.chooser {
-        None => format!("{by}-{}{mode}", retriever.view),
+        None if by == "default" => by,
+        None => format!("{by}-{}{mode}", retriever.view.unwrap_or_default()),
         Some(Chooser::Local) => format!("{by}-full-local"),
         Some(Chooser::Llm) => format!("{by}-full-llm-{}", eval.choosing.cards),
     }
-}
-
-fn search_all(searcher: &Searcher, queries: &[Query], depth: usize) -> anyhow::Result<Run> {
-    let index = &searcher.sparse;
-    let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
-    let vectors = searcher.embed(&texts)?;
-    let found = queries
-        .par_iter()
-        .enumerate()
-        .map_init(Scratch::default, |scratch, (at, query)| {
-            let vector = vectors.as_ref().map(|vectors| vectors.row(at));
-            let hits = searcher.search_embedded(&query.text, vector, depth, scratch)?;
-            let scored = hits.iter().map(|hit| Scored {
-                skill: index.id(hit.skill).to_owned(),
-                score: f64::from(hit.score),
-            });
-            Ok(scored.collect())
-        })
-        .collect::<Result<Vec<Vec<Scored>>, SearchError>>()?;
-    let mut run = Run::default();
-    for (query, hits) in queries.iter().zip(found) {
-        run.insert(query.id.as_str(), hits);
-    }
-    Ok(run)
 }
 
 fn queries_of(file: &Path, group_by: &str) -> anyhow::Result<Vec<Query>> {
@@ -173,31 +209,33 @@ fn run_file(file: &Path) -> anyhow::Result<Run> {
     Ok(read_run(&source::text(file)?, &file.display().to_string())?)
 }
 
+/// Writes the run, and tells how many ids had to be encoded.
 fn write_run(
     file: &Path,
     run: &Run,
     qrels: &Qrels,
     evaluation: &Evaluation,
     tag: &str,
-) -> anyhow::Result<()> {
+) -> std::io::Result<usize> {
     let mut out = BufWriter::new(File::create(file)?);
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("jsonl") => write_run_jsonl(run, &mut out)?,
-        Some("json") => write_run_sr_agents(run, qrels, evaluation, tag, &mut out)?,
+    let encoded = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("jsonl") => write_run_jsonl(run, &mut out).map(|()| 0)?,
+        Some("json") => write_run_sr_agents(run, qrels, evaluation, tag, &mut out).map(|()| 0)?,
         _ => write_run_trec(run, tag, &mut out)?,
-    }
+    };
     out.flush()?;
-    Ok(())
+    Ok(encoded)
 }
 
-fn write_qrels(file: &Path, qrels: &Qrels) -> anyhow::Result<()> {
+/// Writes the judgements, and tells how many ids had to be encoded.
+fn write_qrels(file: &Path, qrels: &Qrels) -> std::io::Result<usize> {
     let mut out = BufWriter::new(File::create(file)?);
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("tsv") => write_qrels_beir(qrels, &mut out)?,
+    let encoded = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("tsv") => write_qrels_beir(qrels, &mut out).map(|()| 0)?,
         _ => write_qrels_trec(qrels, &mut out)?,
-    }
+    };
     out.flush()?;
-    Ok(())
+    Ok(encoded)
 }
 
 fn print_evaluation(evaluation: &Evaluation, measures: &[Measure]) -> anyhow::Result<()> {

@@ -4,19 +4,20 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use clap::Args;
+use fingerpost::contract::ExplainAnswer;
 use fingerpost::index::{Hit, Scratch};
 use fingerpost::request::Request;
 use fingerpost::route::explain::{Explained, Ranks, explain};
-use fingerpost::route::{Candidate, Decision, Route, Router};
-use fingerpost::search::{Retriever, Searcher};
+use fingerpost::route::{Candidate, Decision, Route};
+use fingerpost::search::Retriever;
 use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
-use serde::Serialize;
 
-use crate::args::{self, Global, LibraryArgs};
-use crate::neighbors;
+use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
-use crate::route::{ChoosingArgs, candidates_by, router};
+use crate::route::{ChoosingArgs, router};
+use crate::search::searcher;
+use crate::source;
 use crate::table::table;
 
 /// Why this skill, and why not that one?
@@ -38,31 +39,24 @@ pub(crate) struct ExplainArgs {
     skill: Option<String>,
 }
 
-/// The contract of `--json`.
-#[derive(Serialize)]
-struct Answer<'a> {
-    request: &'a str,
-    retriever: Retriever,
-    decision: Decision,
-    skill: Option<&'a str>,
-    confidence: f64,
-    reason: &'a str,
-    candidates: &'a [Explained],
-}
-
 pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
-    let router = router(&args.library, args.retriever, &choosing, global)?;
-    let compiled = &router.compiled;
-    let raw = candidates_by(args.retriever, View::Raw, compiled, &args.library, global)?;
+    let reading = source::read(&args.library, global)?;
+    let snapshot = &reading.snapshot;
+    let router = router(&reading, &args.library, args.retriever, &choosing, global)?;
+    let by = args.retriever.unwrap_or(Retriever::Bm25);
+    let tuning = &snapshot.head().tuning;
+    let config = match args.retriever {
+        Some(by) => config_of(by, View::Raw, tuning),
+        None => tuning.config(View::Raw),
+    };
+    let raw = searcher(&reading, &args.library, by, &config, global)?;
     let scratch = &mut Scratch::default();
-    let asked = args.skill.as_deref().map(|name| neighbors::find(&router.compiled, name));
-    let asked = asked.transpose()?;
+    let asked = args.skill.as_deref().map(|name| reading.find(name)).transpose()?;
     let (route, hits) = router.route(&args.request, scratch)?;
-    let (by_document, by_page) = (
-        ranking(&raw, &router, &args.request, scratch)?,
-        ranking(&router.searcher, &router, &args.request, scratch)?,
-    );
+    let all = snapshot.len();
+    let by_document = raw.search(&args.request, all, scratch)?;
+    let by_page = router.finder.search(&args.request, all, scratch)?;
     let ranks = |candidate: &Candidate<'_>| Ranks {
         raw: rank(&by_document, candidate.skill),
         page: rank(&by_page, candidate.skill),
@@ -70,35 +64,31 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let outside = asked.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
     let others: Vec<Hit> = outside.iter().map(|&skill| Hit { skill, score: 0.0 }).collect();
     let request = Request::read(&args.request);
-    let pool = router.candidates(&request, &hits)?;
-    let others = router.candidates(&request, &others)?;
+    let (pages, other_pages) = (router.pages(&hits), router.pages(&others));
+    let pool = router.candidates(&request, &hits, &pages)?;
+    let others = router.candidates(&request, &others, &other_pages)?;
     let fit = router.fit(&args.request, &hits, scratch)?;
-    let candidates = explain(&request, &pool, &others, fit, &router.phrases, ranks)?;
+    let candidates = explain(&request, &pool, &others, fit, snapshot.phrases(), ranks)?;
+    snapshot.sound()?;
+    let decision = route.decision;
     if global.json {
-        output::print_json(&Answer {
-            request: &args.request,
-            retriever: raw.retriever,
-            decision: route.decision,
-            skill: route.skill.as_deref(),
+        let chosen = route.skill.as_deref().and_then(|id| snapshot.find(id));
+        output::print_json(&ExplainAnswer {
+            request: args.request.clone(),
+            retriever: by,
+            decision,
+            path: chosen.map(|skill| snapshot.row(skill).path.to_owned()),
+            skill: route.skill,
             confidence: route.confidence,
-            reason: &route.reason,
-            candidates: &candidates,
+            reason: route.reason,
+            candidates,
+            freshness: reading.freshness(),
         })?;
     } else {
-        let told = asked.map(|skill| router.compiled.skill(skill).id.as_str());
+        let told = asked.map(|skill| snapshot.row(skill).id);
         print(&route, &candidates, told)?;
     }
-    Ok(if route.decision == Decision::Use { Exit::Done } else { Exit::Findings })
-}
-
-/// Everything that shares anything with the request, best first.
-fn ranking(
-    searcher: &Searcher,
-    router: &Router,
-    request: &str,
-    scratch: &mut Scratch,
-) -> anyhow::Result<Vec<Hit>> {
-    Ok(searcher.search(request, router.compiled.skills.len(), scratch)?)
+    Ok(if decision == Decision::Use { Exit::Done } else { Exit::Findings })
 }
 
 fn rank(hits: &[Hit], skill: SkillIdx) -> Option<usize> {

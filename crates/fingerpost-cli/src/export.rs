@@ -10,8 +10,8 @@ use fingerpost::skill::SkillId;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{Export, Global};
-use crate::neighbors::open;
 use crate::output::{self, Exit, plural};
+use crate::source;
 
 /// A line of the file. Its fields are a promise to whoever keeps such files.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl Line {
 }
 
 pub(crate) fn run(args: &Export, global: &Global) -> anyhow::Result<Exit> {
-    let compiled = open(&args.library, global)?;
+    let reading = source::read(&args.library, global)?;
     let mut out: Box<dyn Write> = match &args.out {
         Some(file) => {
             let file =
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &Export, global: &Global) -> anyhow::Result<Exit> {
         }
         None => Box::new(BufWriter::new(std::io::stdout())),
     };
-    let lines: Vec<Line> = compiled.pages.iter().filter_map(Line::of).collect();
+    let lines: Vec<Line> = reading.snapshot.page_rows()?.iter().filter_map(Line::of).collect();
+    reading.snapshot.sound()?;
     for line in &lines {
         serde_json::to_writer(&mut out, line).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;

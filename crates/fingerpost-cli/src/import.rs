@@ -2,15 +2,17 @@
 
 use std::io::Write;
 
+use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::page::Page;
-use fingerpost::page::write::{PageRow, adopt};
+use fingerpost::page::write::adopt;
+use fingerpost::skill::Skill;
 use serde::Serialize;
 
 use crate::args::{Global, Import};
 use crate::export::Line;
 use crate::output::{self, CAUTION, Exit, STRONG, UsageError, plain, plural};
-use crate::page::Desk;
-use crate::source;
+use crate::page::{keep, members};
+use crate::source::{self, Reading};
 
 #[derive(Serialize)]
 struct Answer {
@@ -26,8 +28,8 @@ struct Refused {
 
 pub(crate) fn run(args: &Import, global: &Global) -> anyhow::Result<Exit> {
     let text = source::text(&args.file)?;
-    let desk = Desk::open(&args.library, global)?;
-    let (mut rows, mut refused): (Vec<PageRow>, Vec<Refused>) = (Vec::new(), Vec::new());
+    let reading = source::read(&args.library, global)?;
+    let (mut pages, mut refused): (Vec<KeptPage>, Vec<Refused>) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(text.split('\n')).filter(|(_, line)| !line.trim().is_empty()) {
         let line: Line = serde_json::from_str(line).map_err(|error| {
             UsageError::new(format!(
@@ -36,14 +38,13 @@ pub(crate) fn run(args: &Import, global: &Global) -> anyhow::Result<Exit> {
             ))
         })?;
         let skill = line.skill.to_string();
-        match taken(line, &desk, args.force) {
-            Ok(row) => rows.push(row),
+        match taken(line, &reading, args.force)? {
+            Ok(page) => pages.push(page),
             Err(because) => refused.push(Refused { skill, because }),
         }
     }
-    let _lock = desk.atlas.lock()?;
-    desk.atlas.keep_pages(&rows)?;
-    let answer = Answer { imported: rows.len(), refused };
+    let answer = Answer { imported: pages.len(), refused };
+    keep(reading, pages, &args.library, global)?;
     if global.json {
         output::print_json(&answer)?;
     } else {
@@ -56,25 +57,28 @@ pub(crate) fn run(args: &Import, global: &Global) -> anyhow::Result<Exit> {
     Ok(if answer.refused.is_empty() { Exit::Done } else { Exit::Findings })
 }
 
-/// The row of a line, or why it is refused.
-fn taken(line: Line, desk: &Desk, force: bool) -> Result<PageRow, String> {
-    let found = desk
-        .compiled
-        .find(line.skill.as_str())
-        .filter(|&at| desk.compiled.skill(at).id == line.skill.as_str());
-    let skill = found.ok_or("the library has no such skill")?;
-    let of = &desk.library.skills()[skill.row()];
-    if of.digest().to_hex().as_str() != line.document && !force {
-        return Err("its document has changed since; --force takes it all the same".into());
+/// The page of a line, or why it is refused.
+fn taken(line: Line, reading: &Reading, force: bool) -> anyhow::Result<Result<KeptPage, String>> {
+    let snapshot = &reading.snapshot;
+    let found = snapshot.find(line.skill.as_str());
+    let found = found.filter(|&skill| snapshot.row(skill).id == line.skill.as_str());
+    let Some(skill) = found else { return Ok(Err("the library has no such skill".into())) };
+    if snapshot.digest(skill) != line.document && !force {
+        let because = "its document has changed since; --force takes it all the same";
+        return Ok(Err(because.into()));
     }
-    let (members, rows) = desk.neighborhood(skill);
+    let members = members(reading, skill)?;
+    let members: Vec<&Skill> = members.iter().collect();
     let page = Page { trigger: line.trigger, boundary: line.boundary, body: line.body };
-    let mut row = adopt(page, of, &members, &rows, line.status, &line.writer);
-    row.document = line.document;
-    row.key = line.key;
+    let of = snapshot.skill(skill)?;
+    let mut row = adopt(page, &of, &members, line.status, &line.writer);
     let broken = row.findings.iter().find(|finding| finding.breaks());
     if let (Some(broken), false) = (broken, force) {
-        return Err(format!("{} [{}]; --force takes it all the same", broken.message, broken.rule));
+        let because =
+            format!("{} [{}]; --force takes it all the same", broken.message, broken.rule);
+        return Ok(Err(because));
     }
-    Ok(row)
+    row.document = line.document;
+    row.key = line.key;
+    Ok(Ok(KeptPage::of(&row, Origin::Import)))
 }

@@ -7,13 +7,16 @@ use anyhow::Context;
 use fingerpost::atlas::Spend;
 use serde_json::json;
 
-use crate::args::{Global, LedgerArgs};
+use crate::args::{Global, LedgerArgs, LedgerPrune, LedgerVerb};
 use crate::output::{self, Exit, UsageError, plain, plural, thousands};
-use crate::source;
+use crate::source::Source;
 use crate::table::table;
 
 pub(crate) fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<Exit> {
-    let ledger = source::atlas(&args.library, global).ledger()?;
+    if let Some(LedgerVerb::Prune(prune)) = &args.verb {
+        return run_prune(prune, global);
+    }
+    let ledger = Source::of(&args.library, global)?.ledger(global)?;
     let spend = ledger.spend()?;
     if let Some(file) = &args.export {
         let model = one_model(args, &spend)?;
@@ -77,6 +80,25 @@ fn print(spend: &[Spend], calls: u64, cost: f64) -> anyhow::Result<()> {
         writeln!(out, "{answered} answered, ${cost:.4}")?;
     }
     Ok(())
+}
+
+/// Deletes old records, for good.
+fn run_prune(args: &LedgerPrune, global: &Global) -> anyhow::Result<Exit> {
+    let before = fingerpost::atlas::start_of_day(&args.before).ok_or_else(|| {
+        UsageError::new(format!("--before is '{}': give a day as 2026-01-31", plain(&args.before)))
+    })?;
+    let ledger = Source::of(&args.library, global)?.ledger(global)?;
+    let question = format!("Delete all calls before {}, answers and costs, for good?", args.before);
+    if !args.yes && !output::confirm(&question)? {
+        return Err(UsageError::new("nothing was deleted; --yes deletes without asking").into());
+    }
+    let gone = ledger.prune(before)?;
+    if global.json {
+        output::print_json(&json!({"deleted": gone}))?;
+    } else {
+        writeln!(anstream::stdout(), "{} deleted", plural(gone, "record"))?;
+    }
+    Ok(Exit::Done)
 }
 
 /// The model asked for; or the only one there is.

@@ -6,20 +6,20 @@
 mod args;
 mod elsewhere;
 mod model;
-mod plan;
-mod progress;
+mod teller;
 
-use fingerpost::atlas::{Atlas, Outbox, Spent};
-use fingerpost::chat::{Chat, ChatError};
-use fingerpost::page::llm::{LlmConfig, LlmWriter, Neighborhood, Outcome, Wanted, Written, check};
+use fingerpost::atlas::{Ledger, Spent};
+use fingerpost::chat::ChatError;
+use fingerpost::page::llm::{Neighborhood, Outcome, Written};
 use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::reply::Tally;
+use fingerpost::skill::SkillId;
+use fingerpost_models::campaign::{Batched, Errand, Ingest, Ingested, PageWork};
 use serde::Serialize;
 
 pub(crate) use self::args::{ElsewhereArgs, LlmArgs, ModelArgs};
-pub(crate) use self::elsewhere::{Errand, Ingested, Pass};
-pub(crate) use self::model::{Model, price};
-pub(crate) use self::progress::Progress;
+pub(crate) use self::elsewhere::Elsewhere;
+pub(crate) use self::model::{Model, Work, price, told};
 use crate::args::Global;
 use crate::output::{self, Exit, UsageError, plural};
 
@@ -34,6 +34,8 @@ pub(crate) struct Summary {
     pub(crate) pending: usize,
     /// Calls made.
     pub(crate) calls: u64,
+    /// Requests sent, tries that failed included.
+    pub(crate) sent: u64,
     /// Answers that were in the ledger already.
     pub(crate) known: u64,
     pub(crate) input_tokens: u64,
@@ -53,18 +55,8 @@ pub(crate) struct Summary {
 
 /// What came of it all.
 pub(crate) struct Finished {
-    /// Pages, for each neighborhood and member.
-    pub(crate) outcome: Outcome,
     pub(crate) summary: Summary,
     pub(crate) exit: Exit,
-}
-
-/// Everything a run needs to know, decided once.
-struct Job<'a> {
-    global: &'a Global,
-    model: Model,
-    config: LlmConfig,
-    work: &'a [Neighborhood<'a>],
 }
 
 /// Writes what is wanted of these neighborhoods, as the arguments say; `None` if they want a plan or
@@ -73,28 +65,44 @@ struct Job<'a> {
 pub(crate) fn write(
     args: &LlmArgs,
     lang: &LanguageChoice,
-    atlas: &Atlas,
+    ledger: Ledger,
     work: &[Neighborhood<'_>],
+    on_page: &(dyn Fn(&SkillId, &Written) + Sync),
     global: &Global,
 ) -> anyhow::Result<Option<Finished>> {
-    let job = Job::new(args, lang, atlas, work, global)?;
-    let pass = || job.pass();
-    let errand = Errand {
-        model: &job.model,
+    if !(0.0..=2.0).contains(&args.temperature) {
+        return Err(UsageError::new("--temperature lies between 0 and 2").into());
+    }
+    let api = args.elsewhere.batch.unwrap_or(args.server.api);
+    let wish = Work { doing: "writing", noun: "page", asks: args.elsewhere.asks() };
+    let model = Model::open(&args.server, api.into(), &wish, ledger, global)?;
+    let config = args.config(lang, global);
+    // Who only wants to know what would be asked wants nothing to be kept.
+    let on_page =
+        if args.elsewhere.only_tells() { &|_: &SkillId, _: &Written| () } else { on_page };
+    let pages = PageWork { campaign: &model.campaign, config, neighborhoods: work, on_page };
+    let pass = || pages.pass();
+    let elsewhere = Elsewhere {
+        errand: Errand {
+            campaign: &model.campaign,
+            attempts: args.server.attempts.get(),
+            pass: &pass,
+        },
+        model: &model,
         server: &args.server,
         how: &args.elsewhere,
         global,
-        noun: "page",
-        wanted: job.pages(),
-        pass: &pass,
+        noun: wish.noun,
+        wanted: pages.wanted(),
     };
+    let finish = |outcome, spent| Finished::new(&model, &outcome, spent, global);
     if args.elsewhere.only_tells() {
-        errand.tell_or_emit()?;
+        elsewhere.tell_or_emit()?;
         return Ok(None);
     }
     if !args.elsewhere.ingest.is_empty() {
-        let (pass, ingested, spent) = errand.ingest()?;
-        let mut finished = job.done(pass.outcome, spent);
+        let Ingest { pass, ingested, spent } = elsewhere.ingest()?;
+        let mut finished = finish(pass.outcome, spent);
         if !ingested.is_clean() {
             finished.exit = Exit::Findings;
         }
@@ -102,82 +110,20 @@ pub(crate) fn write(
         return Ok(Some(finished));
     }
     if args.elsewhere.batch.is_some() {
-        let (Pass { mut outcome, .. }, spent, stopped) = errand.batch()?;
+        let Batched { pass, spent, stopped } = elsewhere.batch()?;
+        let mut outcome = pass.outcome;
         outcome.stopped = stopped.or(outcome.stopped);
-        return Ok(Some(job.done(outcome, spent)));
+        return Ok(Some(finish(outcome, spent)));
     }
-    let (outcome, spent) = job.model.with_chat(|chat, spent| {
-        let outcome = job.run(chat, job.config.concurrency, spent);
-        (outcome, spent())
-    })?;
-    Ok(Some(job.done(outcome, spent)))
+    let ran = pages.run();
+    model.teller.finish();
+    let (outcome, spent) = ran.map_err(told)?;
+    Ok(Some(finish(outcome, spent)))
 }
 
-impl<'a> Job<'a> {
-    fn new(
-        args: &LlmArgs,
-        lang: &LanguageChoice,
-        atlas: &Atlas,
-        work: &'a [Neighborhood<'a>],
-        global: &'a Global,
-    ) -> anyhow::Result<Self> {
-        if !(0.0..=2.0).contains(&args.temperature) {
-            return Err(UsageError::new("--temperature lies between 0 and 2").into());
-        }
-        let api = args.elsewhere.batch.unwrap_or(args.server.api);
-        let model = Model::open(&args.server, api.into(), args.elsewhere.asks(), atlas, global)?;
-        let config = args.config(lang, global);
-        Ok(Self { global, model, config, work })
-    }
-
-    fn run(
-        &self,
-        chat: &dyn Chat,
-        concurrency: usize,
-        spent: &(dyn Fn() -> Spent + Sync),
-    ) -> Outcome {
-        let priced = self.model.price.is_some();
-        let progress = Progress::new(self.global, "writing", "page", self.pages(), priced);
-        let config = LlmConfig { concurrency, ..self.config.clone() };
-        let writer = LlmWriter { chat, config: &config, check: &check, cancel: &self.model.cancel };
-        let outcome = writer.write(self.work, &|_, written| {
-            if *written != Written::Pending {
-                progress.step(&spent());
-            }
-        });
-        progress.finish();
-        outcome
-    }
-
-    /// How many pages are wanted.
-    fn pages(&self) -> usize {
-        let wanted = self.work.iter().flat_map(|neighborhood| &neighborhood.wanted);
-        wanted.filter(|wanted| !matches!(wanted, Wanted::Nothing(_))).count()
-    }
-
-    /// The pages that the ledger's answers give, and what it cannot answer.
-    fn pass(&self) -> anyhow::Result<Pass<Outcome>> {
-        let outbox = Outbox::new(&self.model.name, &self.model.ledger);
-        let config = LlmConfig { concurrency: 1, ..self.config.clone() };
-        let writer =
-            LlmWriter { chat: &outbox, config: &config, check: &check, cancel: &self.model.cancel };
-        let outcome = writer.write(self.work, &|_, _| ());
-        match outcome.stopped {
-            None | Some(ChatError::Cancelled) => {
-                let known = outbox.known();
-                Ok(Pass { outcome, waiting: outbox.into_waiting(), known })
-            }
-            Some(error) => Err(error.into()),
-        }
-    }
-
-    fn done(&self, outcome: Outcome, spent: Spent) -> Finished {
-        let (summary, exit) = self.summary(&outcome, spent);
-        summary.tell(self.global);
-        Finished { outcome, summary, exit }
-    }
-
-    fn summary(&self, outcome: &Outcome, spent: Spent) -> (Summary, Exit) {
+impl Finished {
+    /// Says what came of it, and how the command ends.
+    fn new(model: &Model, outcome: &Outcome, spent: Spent, global: &Global) -> Self {
         let count = |kind: fn(&Written) -> bool| {
             outcome.written.iter().flatten().filter(|written| kind(written)).count()
         };
@@ -194,16 +140,18 @@ impl<'a> Job<'a> {
             fallback: count(|written| matches!(written, Written::Fallback(_))),
             pending,
             calls: spent.calls,
+            sent: spent.requests,
             known: spent.known,
             input_tokens: spent.usage.input,
             cached_tokens: spent.usage.cached,
             output_tokens: spent.usage.output,
-            cost_usd: self.model.price.map(|_| spent.cost),
+            cost_usd: model.campaign.price().map(|_| spent.cost),
             answers: outcome.tally,
             ingest: None,
             stopped: outcome.stopped.as_ref().map(ToString::to_string),
         };
-        (summary, exit)
+        summary.tell(global);
+        Self { summary, exit }
     }
 }
 

@@ -26,18 +26,33 @@ mod table;
 use std::process::ExitCode;
 
 use clap::Parser;
+use fingerpost::sections::FileError;
 
 use crate::args::{Arguments, Verb};
 use crate::output::Exit;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::parse();
     arguments.global.color.write_global();
     if let Some(threads) = arguments.global.threads {
         // The only way this fails is a pool that exists already, and none does yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
     }
-    let done = match &arguments.verb {
+    let mut done = run(&arguments);
+    if done.as_ref().is_err_and(is_damage) {
+        // Files are read as far as an answer needs them, so damage may show in the middle of it.
+        // Nothing was printed yet: what is damaged is made again, and the answer too.
+        arguments.global.heal = true;
+        done = run(&arguments);
+    }
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) => output::report(&error),
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    match &arguments.verb {
         Verb::Compile(compile) => compile::run(compile, &arguments.global),
         Verb::Route(route) => route::run(route, &arguments.global),
         Verb::Explain(explain) => explain::run(explain, &arguments.global),
@@ -52,11 +67,12 @@ fn main() -> ExitCode {
         Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
-    };
-    match done {
-        Ok(exit) => exit.into(),
-        Err(error) => output::report(&error),
     }
+}
+
+/// Is a file of the atlas not what was written?
+fn is_damage(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<FileError>())
 }
 
 impl From<Exit> for ExitCode {

@@ -12,8 +12,11 @@ use fingerpost::chat::ChatError;
 use fingerpost::diagnostic::{Diagnostic, Severity};
 use fingerpost::eval::FormatError;
 use fingerpost::library::LoadError;
+use fingerpost::snapshot::SnapshotError;
+use fingerpost::text::is_hidden;
 use fingerpost_models::SettingsError;
 use indicatif::ProgressBar;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use crate::args::Global;
 
@@ -58,20 +61,52 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     }
     let message = plain(&format!("{error:#}")).into_owned();
     let _ = writeln!(anstream::stderr(), "{ALARM}error:{ALARM:#} {message}");
-    let usage = error.chain().any(|cause| {
-        cause.is::<UsageError>()
+    if let Some(hint) = hint(error) {
+        let _ = writeln!(anstream::stderr(), "{FAINT}hint:{FAINT:#} {hint}");
+    }
+    exit_of(error).into()
+}
+
+/// How a command ends that failed like this.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        let usage = cause.is::<UsageError>()
             || cause.is::<FormatError>()
             || cause.is::<LoadError>()
-            || cause.is::<SettingsError>()
-            || matches!(cause.downcast_ref(), Some(AtlasError::Load(_)))
-    });
-    let interrupted =
-        matches!(error.chain().find_map(|cause| cause.downcast_ref()), Some(ChatError::Cancelled));
-    match (usage, interrupted) {
-        (true, _) => Exit::Usage.into(),
-        (_, true) => Exit::Interrupted.into(),
-        _ => Exit::Outside.into(),
+            || cause.is::<SettingsError>();
+        match cause.downcast_ref() {
+            Some(AtlasError::NoSkills { .. }) => return Exit::Findings,
+            Some(AtlasError::Load(_) | AtlasError::OtherLibrary { .. }) => return Exit::Usage,
+            _ if usage => return Exit::Usage,
+            _ => {}
+        }
+        if matches!(cause.downcast_ref(), Some(ChatError::Cancelled)) {
+            return Exit::Interrupted;
+        }
     }
+    Exit::Outside
+}
+
+/// The way out, in terms of what can be typed: the library knows no flags.
+fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    error.chain().find_map(|cause| match (cause.downcast_ref(), cause.downcast_ref()) {
+        (Some(AtlasError::OtherLibrary { .. }), _) => {
+            Some("name another folder with --atlas, or leave --atlas out: every library has a place of its own")
+        }
+        (Some(AtlasError::NoSkills { .. }), _) => {
+            Some("`fingerpost doctor` with the same library says what was found there")
+        }
+        (_, Some(SnapshotError::Head { .. })) => {
+            Some("use a newer fingerpost, or another folder with --atlas")
+        }
+        (_, Some(SnapshotError::Empty { .. })) => {
+            Some("`fingerpost compile LIBRARY` with the same --atlas fills it")
+        }
+        (_, Some(SnapshotError::Damaged { .. })) => {
+            Some("name its library with --library, and it is made again; what is kept stays")
+        }
+        _ => None,
+    })
 }
 
 /// A line of talk.
@@ -79,6 +114,23 @@ pub(crate) fn say(global: &Global, line: &str) {
     if !global.quiet {
         let _ = writeln!(anstream::stderr(), "{line}");
     }
+}
+
+/// A line that a person should see, however little talk is wanted.
+pub(crate) fn note(_global: &Global, line: &str) {
+    let _ = writeln!(anstream::stderr(), "{CAUTION}note:{CAUTION:#} {}", plain(line));
+}
+
+/// Asks a person; nobody at a terminal means no.
+pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
+    use std::io::{BufRead, IsTerminal};
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    write!(anstream::stderr(), "{} [y/N] ", plain(question))?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Something is under way; shown on a terminal only, and gone when dropped.
@@ -94,9 +146,58 @@ pub(crate) fn spinner(global: &Global, message: String) -> ProgressBar {
 /// One JSON object on standard output.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
+    write_json(&mut out, value)?;
     writeln!(out)?;
     Ok(())
+}
+
+fn write_json(out: impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+    let formatter = Plain(PrettyFormatter::new());
+    value.serialize(&mut Serializer::with_formatter(out, formatter)).map_err(io::Error::from)
+}
+
+/// JSON that a terminal may show: characters that [`plain`] would not let pass are escaped, so that
+/// whoever parses it gets the same text.
+struct Plain(PrettyFormatter<'static>);
+
+/// Everything but the text is the inner formatter's.
+macro_rules! as_inner {
+    ($($method:ident($($name:ident: $kind:ty),*);)*) => {$(
+        fn $method<W: ?Sized + Write>(&mut self, out: &mut W, $($name: $kind),*) -> io::Result<()> {
+            self.0.$method(out, $($name),*)
+        }
+    )*};
+}
+
+impl Formatter for Plain {
+    as_inner! {
+        begin_array();
+        end_array();
+        begin_array_value(first: bool);
+        end_array_value();
+        begin_object();
+        end_object();
+        begin_object_key(first: bool);
+        end_object_key();
+        begin_object_value();
+        end_object_value();
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_hidden(c)) {
+            out.write_all(&rest.as_bytes()[..at])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
+    }
 }
 
 /// How the findings of loading are told in passing.
@@ -142,21 +243,20 @@ pub(crate) fn thousands(count: usize) -> String {
 }
 
 /// Text of a skill as it may go to a terminal: one line, no control characters (an escape could
-/// recolor, retitle or rewrite what the user sees) and no marks that turn the reading direction.
+/// recolor, retitle or rewrite what the user sees), no marks that turn the reading direction, and nothing
+/// that is there and not seen: two names that look alike are alike. A replacement shows where something
+/// was; joiners and variation selectors, which ordinary writing has, go without a trace.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let is_bad = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
-    };
-    if !text.contains(is_bad) {
+    if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let replace = |c: char| match c {
-        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        c if is_bad(c) => '\u{fffd}',
-        c => c,
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
+        '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => None,
+        c if is_hidden(c) => Some('\u{fffd}'),
+        c => Some(c),
     };
-    Cow::Owned(text.chars().map(replace).collect())
+    Cow::Owned(text.chars().filter_map(replace).collect())
 }
 
 /// The start of a text that fits in so many columns, with an ellipsis where it was cut.
@@ -220,6 +320,47 @@ mod tests {
     fn escapes_do_not_reach_the_terminal() {
         assert_eq!(plain("a\x1b[31mb\u{202e}c\nd"), "a\u{fffd}[31mb\u{fffd}c d");
         assert_eq!(plain("年终奖 naïve"), "年终奖 naïve");
+    }
+
+    /// One of each kind that a terminal obeys or nobody sees.
+    const HIDDEN: [char; 20] = [
+        '\u{7f}', '\u{85}', '\u{9b}', '\u{ad}', '\u{34f}', '\u{61c}', '\u{115f}', '\u{180e}',
+        '\u{200b}', '\u{200e}', '\u{202e}', '\u{2060}', '\u{2066}', '\u{3164}', '\u{e000}',
+        '\u{feff}', '\u{fffe}', '\u{e0041}', '\u{e0100}', '\u{10ffff}',
+    ];
+
+    #[test]
+    fn nothing_is_there_that_is_not_seen() {
+        for c in HIDDEN {
+            assert_eq!(plain(&format!("pdf{c}merge")), "pdf\u{fffd}merge", "{:x}", u32::from(c));
+        }
+        assert_eq!(plain("a\u{2028}b\u{2029}c\td"), "a b c d");
+        assert_eq!(plain("⚠\u{fe0f} می\u{200c}خواهم"), "⚠ میخواهم");
+        for text in ["हिन्दी", "e\u{301}", "ที่นี่", "Ⅷ ½ 👩 ≤ \u{fffd}", "עברית العربية"]
+        {
+            assert_eq!(plain(text), text);
+        }
+    }
+
+    #[test]
+    fn json_escapes_what_is_not_plain_and_keeps_its_value() {
+        let mut text: String = HIDDEN.iter().collect();
+        text.push_str("a\u{200d}\u{fe0f}\u{2028}\x1b\n\"\\ 年 é");
+        let value = serde_json::json!({"key\u{202e}": [text, 1, {}, [], null]});
+        let mut written = Vec::new();
+        write_json(&mut written, &value).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        assert!(!written.contains(|c| is_hidden(c) && c != '\n'), "{written:?}");
+        assert!(written.contains("年 é") && written.contains("\\udb40\\udc41"), "{written}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), value);
+        // Nothing but the text is laid out otherwise.
+        let value = serde_json::json!({"a": [1, {"b": "c"}], "d": {}, "e": []});
+        let mut written = Vec::new();
+        write_json(&mut written, &value).unwrap();
+        assert_eq!(
+            String::from_utf8(written).unwrap(),
+            serde_json::to_string_pretty(&value).unwrap()
+        );
     }
 
     #[test]

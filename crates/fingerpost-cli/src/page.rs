@@ -1,20 +1,17 @@
 //! `fingerpost page`: a skill's page, what the checks say of it, and a person's word over it.
 
 mod edit;
+mod forget;
 mod pin;
 mod review;
 mod show;
 
-use fingerpost::atlas::{Atlas, Compiled};
-use fingerpost::library::Library;
-use fingerpost::page::Page;
-use fingerpost::page::write::PageRow;
+use fingerpost::kept::{KeptPage, root_of};
 use fingerpost::skill::{Skill, SkillIdx};
 
 use crate::args::{Global, LibraryArgs, PageVerb};
-use crate::neighbors::open;
 use crate::output::Exit;
-use crate::source;
+use crate::source::Reading;
 
 pub(crate) fn run(verb: &PageVerb, global: &Global) -> anyhow::Result<Exit> {
     match verb {
@@ -23,36 +20,32 @@ pub(crate) fn run(verb: &PageVerb, global: &Global) -> anyhow::Result<Exit> {
         PageVerb::Edit(edit) => edit::run(edit, global),
         PageVerb::Pin(pin) => pin::pin(pin, global),
         PageVerb::Unpin(unpin) => pin::unpin(unpin, global),
+        PageVerb::Forget(forget) => forget::run(forget, global),
     }
 }
 
-/// A compiled library with its documents, for verbs that write.
-pub(crate) struct Desk {
-    pub(crate) atlas: Atlas,
-    pub(crate) compiled: Compiled,
-    pub(crate) library: Library,
+/// The members of a skill's neighborhood, with their documents.
+pub(crate) fn members(reading: &Reading, skill: SkillIdx) -> anyhow::Result<Vec<Skill>> {
+    let neighborhoods = reading.snapshot.neighborhoods();
+    let members = neighborhoods.members(neighborhoods.of(skill)).iter();
+    Ok(members.map(|&member| reading.snapshot.skill(member)).collect::<Result<_, _>>()?)
 }
 
-impl Desk {
-    pub(crate) fn open(args: &LibraryArgs, global: &Global) -> anyhow::Result<Self> {
-        let compiled = open(args, global)?;
-        let library = Library::load(&source::roots(args)?, source::options(args))?.value;
-        Ok(Self { atlas: source::atlas(args, global), compiled, library })
-    }
-
-    /// The members of a skill's neighborhood, with their rows.
-    pub(crate) fn neighborhood(&self, skill: SkillIdx) -> (Vec<&Skill>, Vec<Option<&PageRow>>) {
-        let members = self.compiled.neighborhoods.members(self.compiled.neighborhoods.of(skill));
-        let skills = members.iter().map(|member| &self.library.skills()[member.row()]).collect();
-        let rows = members.iter().map(|member| self.compiled.pages.get(member.row())).collect();
-        (skills, rows)
-    }
-}
-
-/// A page's boundary as it is read: names, not ids.
-pub(crate) fn boundary_text(page: &Page, compiled: &Compiled) -> String {
-    page.boundary_text(|id| {
-        let skill = compiled.find(id.as_str()).map(|skill| compiled.skill(skill));
-        skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())
-    })
+/// Keeps a page for good, then has the atlas take it in.
+pub(crate) fn keep(
+    reading: Reading,
+    pages: Vec<KeptPage>,
+    args: &LibraryArgs,
+    global: &Global,
+) -> anyhow::Result<Reading> {
+    let roots = &reading.snapshot.head().library.roots;
+    let with_root = |page: KeptPage| {
+        let found = reading.snapshot.find(page.skill.as_str());
+        let path = found.map(|skill| reading.snapshot.row(skill).path);
+        let root = path.and_then(|path| root_of(path.as_ref(), roots)).unwrap_or_default();
+        KeptPage { root: root.to_owned(), ..page }
+    };
+    let pages: Vec<KeptPage> = pages.into_iter().map(with_root).collect();
+    reading.source.atlas.keep(&pages)?;
+    reading.again(args, global)
 }

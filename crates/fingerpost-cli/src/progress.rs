@@ -1,9 +1,10 @@
-//! How far is long work? A bar on a terminal, now and then a line in a log.
+//! How far is long work, and for how much? A bar on a terminal, now and then a line in a log.
 
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use fingerpost::atlas::Spent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Global;
@@ -21,17 +22,19 @@ pub(crate) struct Progress {
     begun: Mutex<Begun>,
 }
 
+#[derive(Default)]
 struct Begun {
     first: Option<Instant>,
     last_line: Option<Instant>,
+    /// Something is waited for.
+    waiting: bool,
 }
 
 impl Progress {
     /// Nothing is shown before something is done.
     pub(crate) fn new(global: &Global, doing: &'static str, noun: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let begun = Mutex::new(Begun { first: None, last_line: None });
-        Self { doing, noun, bar, quiet: global.quiet, begun }
+        Self { doing, noun, bar, quiet: global.quiet, begun: Mutex::default() }
     }
 
     /// So many are done; what else is worth knowing goes into `note`, such as money spent.
@@ -68,6 +71,47 @@ impl Progress {
         }
     }
 
+    /// So many are done, for so much since `start`. Money is told where the model has a price.
+    pub(crate) fn paid(
+        &self,
+        done: usize,
+        all: usize,
+        spent: &Spent,
+        start: Instant,
+        priced: bool,
+    ) {
+        let minutes = start.elapsed().as_secs_f64().max(1e-3) / 60.0;
+        let calls = plural(spent.calls as usize, "call");
+        let mut note = format!("{calls}, {:.0} a minute", spent.calls as f64 / minutes);
+        if priced {
+            note += &format!(", ${:.4}", spent.cost);
+        }
+        self.noted(done, all, &note);
+    }
+
+    /// Something is waited for that cannot be counted; shown on a terminal only.
+    pub(crate) fn waiting(&self, message: String) {
+        if self.quiet || !console::Term::stderr().is_term() {
+            return;
+        }
+        let mut begun = self.begun.lock().expect("nothing panics while holding it");
+        if !begun.waiting {
+            begun.waiting = true;
+            self.bar.reset();
+            self.bar.set_style(ProgressStyle::default_spinner());
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        self.bar.set_message(message);
+    }
+
+    /// A line of talk beside what is shown.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.quiet {
+            self.bar.suspend(|| drop(writeln!(anstream::stderr(), "{line}")));
+        }
+    }
+
     /// So many are done.
     pub(crate) fn at(&self, done: usize, all: usize) {
         self.noted(done, all, "");
@@ -75,6 +119,7 @@ impl Progress {
 
     /// The work has ended, done or not.
     pub(crate) fn finish(&self) {
+        self.begun.lock().expect("nothing panics while holding it").waiting = false;
         self.bar.finish_and_clear();
     }
 }

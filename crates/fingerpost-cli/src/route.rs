@@ -2,15 +2,15 @@
 
 pub(crate) mod llm;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use fingerpost::atlas::Compiled;
-use fingerpost::index::{Scratch, SparseConfig};
+use fingerpost::contract::RouteAnswer;
+use fingerpost::index::Scratch;
 use fingerpost::route::{Decision, Route, RouteConfig, Router};
-use fingerpost::search::{Retriever, Searcher};
+use fingerpost::search::Retriever;
+use fingerpost::snapshot::Snapshot;
 use fingerpost::view::{Cards, View};
 use serde::Serialize;
 
@@ -18,7 +18,8 @@ use self::llm::Asked;
 use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::llm::ModelArgs;
 use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain};
-use crate::{neighbors, source};
+use crate::search::searcher;
+use crate::source::{self, Reading};
 
 /// Which skill for this request?
 #[derive(Debug, Args)]
@@ -41,8 +42,7 @@ pub(crate) struct RouteArgs {
 }
 
 /// What picks among cards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Chooser {
     /// Words, pairs of words and their meaning; no model.
     Local,
@@ -79,6 +79,16 @@ pub(crate) struct ChoosingArgs {
     pub(crate) answer_tokens: u32,
 }
 
+impl Chooser {
+    /// As answers have it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Chooser::Local => "local",
+            Chooser::Llm => "llm",
+        }
+    }
+}
+
 impl Default for ChoosingArgs {
     fn default() -> Self {
         Self {
@@ -93,122 +103,83 @@ impl Default for ChoosingArgs {
     }
 }
 
-/// What finds the candidates of a choice.
-pub(crate) fn candidates_by(
-    retriever: Option<Retriever>,
-    view: View,
-    compiled: &Compiled,
-    library: &LibraryArgs,
-    global: &Global,
-) -> anyhow::Result<Searcher> {
-    let by = retriever.unwrap_or(Retriever::Bm25);
-    let config = config_of(by, view, retriever.is_none(), &compiled.tuning);
-    source::searcher_of(library, global, by, &config)
-}
-
-/// Opens everything that routes the requests of a library, compiled first if it is not yet.
-pub(crate) fn router(
+/// What routes the requests of a library, as the arguments say.
+pub(crate) fn router<'a>(
+    reading: &'a Reading,
     library: &LibraryArgs,
     retriever: Option<Retriever>,
     choosing: &ChoosingArgs,
     global: &Global,
-) -> anyhow::Result<Router> {
-    let compiled = neighbors::open(library, global)?;
-    let searcher = candidates_by(retriever, View::Full, &compiled, library, global)?;
-    let config = SparseConfig::phrases(View::Full);
-    let phrases = source::index(library, global, &config)?.index;
-    let config = compiled.tuning.config(View::Full);
-    let suiting = match *searcher.sparse.config() == config {
-        true => None,
-        false => Some(source::index(library, global, &config)?.index),
-    };
-    let none_below = if choosing.always { 0.0 } else { compiled.none_below };
+) -> anyhow::Result<Router<'a>> {
+    let snapshot = &reading.snapshot;
+    let none_below = if choosing.always { 0.0 } else { snapshot.head().none_below };
     let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
-    let meanings = source::atlas(library, global).meanings(&compiled);
-    let pool = choosing.pool.max(1);
-    Ok(Router { compiled, searcher, phrases, meanings, suiting, config, pool })
+    let mut router = snapshot.router(config, choosing.pool.max(1));
+    if let Some(by) = retriever {
+        let config = config_of(by, View::Full, &snapshot.head().tuning);
+        router.finder = searcher(reading, library, by, &config, global)?;
+    }
+    Ok(router)
 }
 
-/// The contract of `--json`.
+/// The contract of `--json`, and what a model took.
 #[derive(Serialize)]
-struct Answer<'a> {
-    request: &'a str,
-    chooser: Chooser,
-    cards: Cards,
+struct Answer {
     #[serde(flatten)]
-    route: &'a Route,
-    hits: Vec<AnswerHit<'a>>,
-    /// What the model took; only if one chose.
+    answer: RouteAnswer,
     #[serde(skip_serializing_if = "Option::is_none")]
     llm: Option<Asked>,
 }
 
-#[derive(Serialize)]
-struct AnswerHit<'a> {
-    skill: &'a str,
-    name: &'a str,
-    score: f32,
-    rank: usize,
-}
-
 pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
-    let router = router(&args.library, args.retriever, &args.choosing, global)?;
+    let RouteArgs { request, library, retriever, chooser, choosing, server } = args;
+    let reading = source::read(library, global)?;
     let scratch = &mut Scratch::default();
-    let (route, hits, llm) = match args.chooser {
+    let router = router(&reading, library, *retriever, choosing, global)?;
+    let (route, hits, llm) = match chooser {
         Chooser::Local => {
-            let (route, hits) = router.route(&args.request, scratch)?;
+            let (route, hits) = router.route(request, scratch)?;
             (route, hits, None)
         }
         Chooser::Llm => {
-            let model = llm::open(&args.server, &args.choosing, None, &args.library, global)?;
-            let hits = router.hits(&args.request, scratch)?;
+            let model = llm::open(server, choosing, None, &reading.source, global)?;
+            let hits = router.hits(request, scratch)?;
             let (route, asked) = llm::ask(&router, &model, args, &hits, global)?;
             (route, hits, Some(asked))
         }
     };
+    reading.snapshot.sound()?;
     if let Some(why) = &route.fallback {
         let line = format!("{CAUTION}warning:{CAUTION:#} {}", plain(why));
         output::say(global, &line);
     }
+    let decision = route.decision;
+    let freshness = reading.freshness();
+    let chosen = (route, &hits[..]);
+    let (snapshot, by) = (&reading.snapshot, chooser.name());
+    let answer = RouteAnswer::new(snapshot, freshness, request, by, choosing.cards, chosen);
     if global.json {
-        let hits = (1..).zip(&hits).map(|(rank, hit)| {
-            let skill = router.compiled.skill(hit.skill);
-            AnswerHit { skill: &skill.id, name: &skill.name, score: hit.score, rank }
-        });
-        let RouteArgs { request, chooser, choosing, .. } = args;
-        let (cards, hits) = (choosing.cards, hits.collect());
-        output::print_json(&Answer {
-            request,
-            chooser: *chooser,
-            cards,
-            route: &route,
-            hits,
-            llm,
-        })?;
+        output::print_json(&Answer { answer, llm })?;
     } else {
-        print(&router.compiled, &route)?;
+        print(snapshot, &answer.route)?;
     }
-    Ok(if route.decision == Decision::Use { Exit::Done } else { Exit::Findings })
+    Ok(if decision == Decision::Use { Exit::Done } else { Exit::Findings })
 }
 
 /// Skills that a person is told about though they were not chosen.
 const NEAR: usize = 9;
 
-fn print(compiled: &Compiled, route: &Route) -> anyhow::Result<()> {
+fn print(snapshot: &Snapshot, route: &Route) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let width = output::terminal_width();
-    let described: BTreeMap<&str, &str> = compiled
-        .skills
-        .iter()
-        .map(|skill| (skill.id.as_str(), skill.description.as_str()))
-        .collect();
     match &route.skill {
         None => writeln!(out, "{STRONG}none{STRONG:#}  {}", plain(&route.reason))?,
         Some(_) => {
             for id in &route.skills {
                 let sure = format!("{:.0} %", route.confidence * 100.0);
                 writeln!(out, "{GOOD}{}{GOOD:#}  {FAINT}{sure} sure{FAINT:#}", plain(id))?;
-                let description = described.get(id.as_str()).copied().unwrap_or_default();
+                let row = snapshot.find(id).map(|skill| snapshot.row(skill));
+                let description = row.map_or("", |row| row.description);
                 writeln!(out, "  {}", cut(description, width.saturating_sub(2)))?;
             }
             writeln!(out, "  because {}", plain(&route.reason))?;

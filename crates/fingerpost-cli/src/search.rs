@@ -2,46 +2,45 @@
 
 use std::io::Write;
 
-use fingerpost::index::{Explanation, Hit, Scratch, SparseIndex, Zeros};
-use serde::Serialize;
+use fingerpost::contract::{FoundSkill, SearchAnswer};
+use fingerpost::index::{Explanation, Hit, Scratch, SparseConfig, Zeros};
+use fingerpost::search::{Dense, Reading as Requests, Retriever, Searcher};
+use fingerpost::snapshot::Snapshot;
 
-use crate::args::{Global, Search};
-use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
-use crate::source;
-
-#[derive(Serialize)]
-struct Answer<'a> {
-    query: &'a str,
-    hits: Vec<AnswerHit<'a>>,
-}
-
-#[derive(Serialize)]
-struct AnswerHit<'a> {
-    skill: &'a str,
-    name: &'a str,
-    score: f32,
-    rank: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<Explanation>,
-}
+use crate::args::{Global, LibraryArgs, RetrieverArgs, Search};
+use crate::embedder;
+use crate::output::{self, Exit, FAINT, STRONG, cut, plain, plural};
+use crate::source::{self, Reading};
 
 pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
-    let searcher = source::searcher(&search.library, global, &search.retriever)?;
-    let index = &searcher.sparse;
-    let scratch = &mut Scratch::default();
-    let hits = if search.zero_scores {
-        index.search(&search.query, search.k, Zeros::Kept, scratch)?
-    } else {
-        searcher.search(&search.query, search.k, scratch)?
+    let reading = source::read(&search.library, global)?;
+    let snapshot = &reading.snapshot;
+    let (query, k, scratch) = (&search.query, search.k, &mut Scratch::default());
+    let plain = plain_searcher(&reading, &search.library, &search.retriever, global)?;
+    let hits = match &plain {
+        Some(searcher) if search.zero_scores => {
+            searcher.sparse.search(query, k, Zeros::Kept, scratch)?
+        }
+        Some(searcher) => searcher.search(query, k, scratch)?,
+        None if search.zero_scores => snapshot.terms().search(query, k, Zeros::Kept, scratch)?,
+        None => snapshot.router(snapshot.route_config(), k.max(POOL)).rank(query, k, scratch)?,
     };
-    let explanations = hits
-        .iter()
-        .map(|hit| search.explain.then(|| index.explain(&search.query, hit.skill)).transpose())
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut answer = SearchAnswer {
+        query: query.clone(),
+        hits: FoundSkill::list(snapshot, &hits),
+        freshness: reading.freshness(),
+    };
+    if search.explain {
+        let index = plain.as_ref().map_or(snapshot.terms(), |searcher| &searcher.sparse);
+        for (found, hit) in answer.hits.iter_mut().zip(&hits) {
+            found.explanation = Some(index.explain(query, hit.skill)?);
+        }
+    }
+    snapshot.sound()?;
     if global.json {
-        print_json(search, index, &hits, explanations)?;
+        output::print_json(&answer)?;
     } else {
-        print_list(index, &hits, &explanations)?;
+        print_list(snapshot, &answer, &hits)?;
     }
     if hits.is_empty() {
         output::say(global, "No skill shares a term with this request.");
@@ -50,44 +49,74 @@ pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn print_json(
-    search: &Search,
-    index: &SparseIndex,
-    hits: &[Hit],
-    explanations: Vec<Option<Explanation>>,
-) -> anyhow::Result<()> {
-    let hits = (1..).zip(hits).zip(explanations).map(|((rank, hit), explanation)| AnswerHit {
-        skill: index.id(hit.skill),
-        name: index.name(hit.skill),
-        score: hit.score,
-        rank,
-        explanation,
+/// Candidates that each way of searching brings, at least.
+pub(crate) const POOL: usize = 10;
+
+/// The retriever that the arguments name; `None` for the order of `route`.
+pub(crate) fn plain_searcher(
+    reading: &Reading,
+    library: &LibraryArgs,
+    retriever: &RetrieverArgs,
+    global: &Global,
+) -> anyhow::Result<Option<Searcher>> {
+    let Some((by, config)) = retriever.plain(&reading.snapshot.head().tuning)? else {
+        return Ok(None);
+    };
+    let requests = if retriever.reference { Requests::ToTheLetter } else { Requests::Careful };
+    Ok(Some(Searcher { reading: requests, ..searcher(reading, library, by, &config, global)? }))
+}
+
+/// A searcher of this kind, over this index of terms; what had to be made for it is kept for the
+/// next time, where it may be.
+pub(crate) fn searcher(
+    reading: &Reading,
+    library: &LibraryArgs,
+    by: Retriever,
+    config: &SparseConfig,
+    global: &Global,
+) -> anyhow::Result<Searcher> {
+    let snapshot = &reading.snapshot;
+    if snapshot.index_at_hand(config)?.is_none() {
+        let spinner = output::spinner(global, "indexing the library".into());
+        let index = snapshot.index(config)?;
+        spinner.finish_and_clear();
+        let skills = plural(index.len(), "skill");
+        output::say(global, &format!("Indexed {skills} ({config})"));
+        // It can be made again, so it is no loss if it cannot be kept.
+        let _ = snapshot.keep_index(&index);
+    }
+    let dense = by.is_dense().then(|| {
+        let kept = Some(&snapshot.head().protocol);
+        let opened = embedder::open_for(&library.embedder, kept, &reading.source, global)?;
+        let embedder = opened.for_requests(snapshot)?;
+        let (index, embedded) = snapshot.dense(config.view, &*embedder)?;
+        if embedded > 0 {
+            let texts = plural(embedded, "text");
+            output::say(global, &format!("Embedded {texts} (view {})", config.view));
+            let _ = snapshot.keep_dense(&index, config.view, &*embedder);
+        }
+        anyhow::Ok(Dense { index, embedder })
     });
-    output::print_json(&Answer { query: &search.query, hits: hits.collect() })
+    Ok(snapshot.searcher(by, config, dense.transpose()?, Requests::Careful)?)
 }
 
 /// Rank, score, id, and as much of the description as the line holds.
-fn print_list(
-    index: &SparseIndex,
-    hits: &[Hit],
-    explanations: &[Option<Explanation>],
-) -> anyhow::Result<()> {
+fn print_list(snapshot: &Snapshot, answer: &SearchAnswer, hits: &[Hit]) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let ids: Vec<_> = hits.iter().map(|hit| plain(index.id(hit.skill))).collect();
+    let ids: Vec<_> = answer.hits.iter().map(|found| plain(&found.skill)).collect();
     let longest = ids.iter().map(|id| output::console_width(id)).max().unwrap_or(0).min(48);
     let width = output::terminal_width();
-    for (rank, ((hit, id), explanation)) in hits.iter().zip(&ids).zip(explanations).enumerate() {
+    for ((found, hit), id) in answer.hits.iter().zip(hits).zip(&ids) {
         let id = cut(id, longest);
         let pad = " ".repeat(longest - output::console_width(&id));
         let left = width.saturating_sub(longest + 17);
-        let blurb = cut(index.blurb(hit.skill), left);
+        let blurb = cut(snapshot.row(hit.skill).description, left);
         writeln!(
             out,
             "{:>3}  {:>8.4}  {STRONG}{id}{STRONG:#}{pad}  {FAINT}{blurb}{FAINT:#}",
-            rank + 1,
-            hit.score,
+            found.rank, found.score,
         )?;
-        if let Some(explanation) = explanation {
+        if let Some(explanation) = &found.explanation {
             print_explanation(&mut out, explanation)?;
         }
     }
@@ -107,7 +136,7 @@ fn print_explanation(out: &mut impl Write, explanation: &Explanation) -> std::io
             "     {:>5.1} %  {name}{pad}  {:>8.4}  {FAINT}in {}{FAINT:#}  {bar}",
             term.share * 100.0,
             term.contribution,
-            output::plural(term.skills as usize, "skill"),
+            plural(term.skills as usize, "skill"),
         )?;
     }
     let silent = silent.iter().map(|term| term.term.as_str());

@@ -1,20 +1,49 @@
-//! Which library is meant, and its index.
+//! Which library is meant, where is its atlas, and is it compiled?
+//!
+//! Reading never compiles by itself; this is where the command line decides to, and says so.
+
+mod reading;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::Duration;
 
 use anyhow::Context;
-use fingerpost::atlas::{Atlas, Opened, Provenance};
+use fingerpost::atlas::{Atlas, AtlasError, Ledger, Replays, State};
+use fingerpost::compile::{CompileReport, Event, Job, Writer};
 use fingerpost::diagnostic::Warned;
-use fingerpost::index::SparseConfig;
-use fingerpost::library::{LoadOptions, Root, Surroundings, discover, read_unpacked};
-use fingerpost::search::tuning::{Trust, Tuning};
-use fingerpost::search::{Dense, Reading, Retriever, Searcher};
+use fingerpost::library::{
+    Library, LoadOptions, Root, Surroundings, discover, read_unpacked, stamp,
+};
+use fingerpost::page::write::Again;
+use fingerpost::protocol::Protocol;
+use fingerpost::snapshot::{LibraryMark, Snapshot};
+use fingerpost::store::place::{INSIDE, Place, UserFolders, full_path};
+use fingerpost::store::{Claim, Folder, StoreError};
 
-use crate::args::{Global, LibraryArgs, RetrieverArgs};
-use crate::compile::{self, Settings};
-use crate::output::{self, UsageError, plural};
-use crate::{embedder, neighbors};
+pub(crate) use self::reading::{Reading, read};
+use crate::args::{Global, LibraryArgs};
+use crate::embedder::{self, Opened};
+use crate::output::{self, UsageError, plain, plural};
+
+/// A library and its atlas, before either is read.
+pub(crate) struct Source {
+    /// Where the skills are; none if an atlas is used by itself.
+    pub(crate) roots: Vec<Root>,
+    pub(crate) atlas: Atlas,
+    pub(crate) place: Place,
+    options: LoadOptions,
+    users: UserFolders,
+}
+
+/// How to compile.
+pub(crate) struct Settings<'a> {
+    /// As asked for; `None` for what the atlas has, or the defaults.
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) embedder: Opened,
+    pub(crate) writer: Writer<'a>,
+    pub(crate) again: Again,
+    pub(crate) rebuild: bool,
+}
 
 /// The roots named, or those the agents on this machine would read.
 pub(crate) fn roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
@@ -41,98 +70,336 @@ pub(crate) fn options(args: &LibraryArgs) -> LoadOptions {
     LoadOptions { include_manual: args.include_manual }
 }
 
-/// The atlas asked for; by default that of the only library named, else one in this folder.
-pub(crate) fn atlas(args: &LibraryArgs, global: &Global) -> Atlas {
-    let path = match (&global.atlas, &args.library[..]) {
-        (Some(path), _) => path.clone(),
-        (None, [library]) => Atlas::default_path(library),
-        (None, _) => PathBuf::from(".fingerpost"),
-    };
-    Atlas::at(path)
-}
+impl Source {
+    pub(crate) fn of(args: &LibraryArgs, global: &Global) -> anyhow::Result<Self> {
+        let users = UserFolders::of_process();
+        let options = options(args);
+        if let (Some(folder), []) = (&global.atlas, &args.library[..])
+            && folder.join("head").is_file()
+        {
+            // An atlas is whole: it answers without its library.
+            let place = Place::named(folder, &[]);
+            let atlas = Atlas::new(place.folder());
+            return Ok(Self { roots: Vec::new(), atlas, place, options, users });
+        }
+        let mut roots = roots(args)?;
+        // In full, so that every answer's path can be opened from anywhere.
+        roots.iter_mut().for_each(|root| root.path = PathBuf::from(full_path(&root.path)));
+        let place = match &global.atlas {
+            Some(folder) => Place::named(folder, &roots),
+            None => Place::of(&roots, &users).map_err(|error| {
+                UsageError::new(format!("{error}; name a folder for it with --atlas"))
+            })?,
+        };
+        let relatives = place.relatives(&roots, &users);
+        let atlas = Atlas::new(place.folder()).with_relatives(relatives);
+        let source = Self { roots, atlas, place, options, users };
+        source.must_belong()?;
+        source.hint_at_old(global);
+        Ok(source)
+    }
 
-/// Opens or builds the index, saying what was done.
-pub(crate) fn index(
-    args: &LibraryArgs,
-    global: &Global,
-    config: &SparseConfig,
-) -> anyhow::Result<Opened> {
-    let roots = roots(args)?;
-    let atlas = atlas(args, global);
-    if config.view.reads_pages() {
-        let stamp = atlas.stamp(&roots, options(args));
-        let written = stamp.map(|stamp| atlas.pages_digest(&stamp)).transpose()?.flatten();
-        if written.is_none() {
-            compile::ensure(&atlas, &roots, options(args), &Settings::Kept, global)?;
+    /// An atlas of an earlier version is nobody's to take over unasked; it is told of until something
+    /// is kept here.
+    fn hint_at_old(&self, global: &Global) {
+        let places = [self.place.made.clone(), Path::new(".").join(INSIDE)];
+        let mut old = places.into_iter().filter(|place| place.join(OLD).is_file());
+        if let (Some(place), false) = (old.next(), self.place.keeps_anything()) {
+            let place = place.display();
+            let line = format!(
+                "{place} is an atlas of an earlier version; `fingerpost atlas adopt {place}` with the same library takes its pages and its ledger over"
+            );
+            output::note(global, &line);
         }
     }
-    let start = Instant::now();
-    let spinner = output::spinner(global, "reading and indexing the library".into());
-    let opened = atlas.sparse_index(&roots, options(args), config);
-    spinner.finish_and_clear();
-    let Warned { value: opened, diagnostics } = opened?;
-    let how = match &opened.provenance {
-        Provenance::Opened => return Ok(opened),
-        Provenance::Built => String::new(),
-        Provenance::Rebuilt(reason) => format!(" again: the old index {reason}"),
-    };
-    let line = format!(
-        "Indexed {}{how} ({config}) in {:.2} s; kept in {}",
-        plural(opened.index.len(), "skill"),
-        start.elapsed().as_secs_f64(),
-        opened.file.as_deref().map_or("memory only".into(), |file| file.display().to_string()),
-    );
-    output::say(global, &line);
-    output::summarise(global, &diagnostics);
-    Ok(opened)
-}
 
-/// Everything a retriever needs of a library, compiled first if it is not yet.
-pub(crate) fn searcher(
-    args: &LibraryArgs,
-    global: &Global,
-    retriever: &RetrieverArgs,
-) -> anyhow::Result<Searcher> {
-    let tuning = if retriever.is_tuned() { tuning(args, global)? } else { Tuning::default() };
-    let (by, config) = retriever.resolve(&tuning)?;
-    let reading = if retriever.reference { Reading::ToTheLetter } else { Reading::Careful };
-    Ok(Searcher { reading, ..searcher_of(args, global, by, &config)? })
-}
-
-/// A searcher of this kind, over this index of terms.
-pub(crate) fn searcher_of(
-    args: &LibraryArgs,
-    global: &Global,
-    retriever: Retriever,
-    config: &SparseConfig,
-) -> anyhow::Result<Searcher> {
-    let Opened { index: sparse, .. } = index(args, global, config)?;
-    let (dense, trust) = if retriever.is_dense() {
-        let compiled = neighbors::open(args, global)?;
-        let atlas = atlas(args, global);
-        let embedder = embedder::of(&compiled, &atlas, global)?;
-        let (index, embedded) =
-            atlas.dense(&roots(args)?, options(args), &compiled, &*embedder, config.view)?;
-        if embedded > 0 {
-            let texts = plural(embedded, "text");
-            output::say(global, &format!("Embedded {texts} (view {})", config.view));
-        }
-        (Some(Dense { index, embedder }), compiled.tuning.trust)
-    } else {
-        (None, Trust::SPARSE)
-    };
-    Ok(Searcher { retriever, sparse, dense, trust, reading: Reading::Careful })
-}
-
-/// What suits the library, which is compiled if that is not known yet.
-fn tuning(args: &LibraryArgs, global: &Global) -> anyhow::Result<Tuning> {
-    let (roots, options) = (roots(args)?, options(args));
-    let atlas = atlas(args, global);
-    let stamp = atlas.stamp(&roots, options);
-    match stamp.map(|stamp| atlas.tuning(&stamp)).transpose()?.flatten() {
-        Some(tuning) => Ok(tuning),
-        None => Ok(compile::ensure(&atlas, &roots, options, &Settings::Kept, global)?.0.tuning),
+    /// What the library's files look like from outside; `None` where they change under our eyes.
+    fn stamp(&self) -> Option<String> {
+        let files = stamp(&self.roots).ok()?;
+        let settings = format!("{} {}", self.options.include_manual, env!("CARGO_PKG_VERSION"));
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(files.as_bytes()).update(settings.as_bytes());
+        Some(hasher.finalize().to_hex().to_string())
     }
+
+    fn mark(&self, stamp: Option<String>, findings: usize) -> LibraryMark {
+        let roots = self.place.roots.clone();
+        LibraryMark { roots, stamp: stamp.unwrap_or_default(), findings, ..LibraryMark::default() }
+    }
+
+    fn load(&self) -> anyhow::Result<Warned<Library>> {
+        Ok(Library::load(&self.roots, self.options)?)
+    }
+
+    /// Refuses an atlas that was compiled from another library.
+    fn must_belong(&self) -> anyhow::Result<()> {
+        let library = || self.load().ok().map(|loaded| loaded.value);
+        if self.roots.is_empty() || self.atlas.belongs(&self.mark(None, 0), library) {
+            return Ok(());
+        }
+        let theirs = self.atlas.head().map(|head| head.library.roots.join(", "));
+        Err(AtlasError::OtherLibrary {
+            atlas: self.atlas.name(),
+            theirs: theirs.unwrap_or_default(),
+            given: self.place.roots.join(", "),
+        }
+        .into())
+    }
+
+    /// The compiled library, as it is or, if it changed or is damaged, compiled now as the atlas has
+    /// been compiled before.
+    pub(crate) fn read(self, args: &LibraryArgs, global: &Global) -> anyhow::Result<Reading> {
+        if self.roots.is_empty() && !global.heal {
+            return self.read_alone();
+        }
+        if global.heal {
+            return self.read_changed(args, None, global);
+        }
+        let stamp = self.stamp();
+        let state = self.atlas.state(stamp.as_deref().unwrap_or_default());
+        let snapshot = self.atlas.snapshot();
+        match (state, snapshot) {
+            (State::Current, Ok(snapshot)) => Ok(Reading { source: self, snapshot, stale: false }),
+            (_, Err(error)) if !error.heals() => Err(error.into()),
+            (_, last) => self.read_changed(args, last.ok(), global),
+        }
+    }
+
+    /// Compiles first what is not compiled yet; where that cannot be, the last state answers.
+    fn read_changed(
+        self,
+        args: &LibraryArgs,
+        last: Option<Snapshot>,
+        global: &Global,
+    ) -> anyhow::Result<Reading> {
+        let last = last.or_else(|| {
+            // Somebody else's compiled state beside a library that may not be written to.
+            let also = self.place.also.as_ref()?;
+            Atlas::new(Folder::at(also)).snapshot().ok()
+        });
+        let kept = self.atlas.head().map(|head| head.protocol);
+        let embedder = match embedder::open_for(&args.embedder, kept.as_ref(), &self, global) {
+            Ok(embedder) => embedder,
+            Err(error) => return self.answer_stale(last, error, global),
+        };
+        let claim = match self.atlas.claim() {
+            Ok(claim) => claim,
+            Err(error @ StoreError::Claimed { .. }) if last.is_some() => {
+                return self.answer_stale(last, error.into(), global);
+            }
+            Err(StoreError::Claimed { .. }) => wait_for_turn(&self.atlas, global)?,
+            Err(error) if error.is_unwritable() => {
+                return self.read_unwritten(last, error.into(), embedder, global);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let settings = Settings {
+            protocol: None,
+            embedder,
+            writer: Writer::Local,
+            again: Again::Nothing,
+            rebuild: false,
+        };
+        match self.compile(&settings, &claim, global) {
+            Ok((snapshot, report)) => {
+                let line = format!(
+                    "Compiled {} into {}: {} of their pages written without a model; kept in {}",
+                    plural(snapshot.len(), "skill"),
+                    plural(snapshot.head().neighborhoods.count, "neighborhood"),
+                    report.written,
+                    snapshot.store_name(),
+                );
+                output::say(global, &line);
+                Ok(Reading { source: self, snapshot, stale: false })
+            }
+            Err(error) if is_unwritable(&error) => {
+                self.read_unwritten(last, error, settings.embedder, global)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The last state, because of this; without one, the error.
+    fn answer_stale(
+        self,
+        last: Option<Snapshot>,
+        because: anyhow::Error,
+        global: &Global,
+    ) -> anyhow::Result<Reading> {
+        let Some(snapshot) = last else { return Err(because) };
+        let because = plain(&format!("{because:#}")).into_owned();
+        output::note(
+            global,
+            &format!(
+                "the library has changed and is not compiled: {because}; the last state answers"
+            ),
+        );
+        Ok(Reading { source: self, snapshot, stale: true })
+    }
+
+    /// Where nothing may be written, the last state answers if it is of the same skills; else the
+    /// library is compiled for this once, in memory.
+    fn read_unwritten(
+        mut self,
+        last: Option<Snapshot>,
+        because: anyhow::Error,
+        embedder: Opened,
+        global: &Global,
+    ) -> anyhow::Result<Reading> {
+        let Warned { value: library, .. } = self.load()?;
+        if let Some(snapshot) = last {
+            let same = snapshot.head().library.digest == library.digest().to_hex().as_str();
+            if same {
+                return Ok(Reading { source: self, snapshot, stale: false });
+            }
+            return self.answer_stale(Some(snapshot), because, global);
+        }
+        let because = plain(&format!("{because:#}")).into_owned();
+        output::note(global, &format!("{because}; compiled for this once, and nothing is kept"));
+        self.atlas = Atlas::in_memory();
+        let settings = Settings {
+            protocol: None,
+            embedder,
+            writer: Writer::Local,
+            again: Again::Nothing,
+            rebuild: false,
+        };
+        let (snapshot, _) = self.compile(&settings, &self.atlas.claim()?, global)?;
+        Ok(Reading { source: self, snapshot, stale: false })
+    }
+
+    /// An atlas without its library answers as it is.
+    fn read_alone(self) -> anyhow::Result<Reading> {
+        let snapshot = self.atlas.snapshot()?;
+        Ok(Reading { source: self, snapshot, stale: false })
+    }
+
+    /// Compiles the library; the claim keeps others away.
+    pub(crate) fn compile(
+        &self,
+        settings: &Settings<'_>,
+        claim: &Claim,
+        global: &Global,
+    ) -> anyhow::Result<(Snapshot, CompileReport)> {
+        let spinner = output::spinner(global, "reading the library".into());
+        // Before the skills are read: what changes after that is noticed next time.
+        let stamp = self.stamp();
+        let (Warned { value: library, diagnostics }, mark) = match self.roots.is_empty() {
+            true => {
+                let snapshot = self.atlas.snapshot()?;
+                let library = Warned { value: snapshot.library()?, diagnostics: Vec::new() };
+                (library, snapshot.head().library.clone())
+            }
+            false => {
+                let loaded = self.load()?;
+                let mark = self.mark(stamp, loaded.diagnostics.len());
+                (loaded, mark)
+            }
+        };
+        self.place.follow(&library, &self.users);
+        let kept = self.atlas.head().map(|head| head.protocol);
+        let mut protocol = settings.protocol.clone().or(kept).unwrap_or_else(|| {
+            let mut ours = Protocol::ours();
+            ours.neighborhood.seed = global.seed;
+            ours
+        });
+        protocol.embedder = settings.embedder.kind();
+        protocol.include_manual = self.options.include_manual;
+        let skills = plural(library.skills().len(), "skill");
+        let on_event = |event: Event| match event {
+            Event::Comparing(_) => spinner.set_message(format!("comparing {skills}")),
+            // A terminal shows no more than a few changes a second.
+            Event::Writing(done, _) if done % 64 < 10 => {
+                spinner.set_message(format!("writing pages: {done} of {skills}"));
+            }
+            Event::Writing(..) => {}
+            Event::Indexing => spinner.set_message(format!("indexing {skills}")),
+            Event::Damaged(what) => {
+                spinner.suspend(|| output::note(global, &format!("{what}; it is made again now")));
+            }
+            Event::Mended(file) => spinner.suspend(|| {
+                output::note(global, &format!("{file} is damaged; its copy has everything"));
+            }),
+        };
+        let job = Job {
+            library: &library,
+            mark,
+            protocol: &protocol,
+            embedder: settings.embedder.model(),
+            writer: Writer::Local,
+            again: settings.again,
+            rebuild: settings.rebuild,
+            on_event: &on_event,
+        };
+        let compiled = match &settings.writer {
+            Writer::Local => self.atlas.compile_as(&job, claim),
+            Writer::Model(model) => {
+                let identity = model.identity.clone();
+                let model = fingerpost::compile::Model { identity, write: model.write };
+                self.atlas.compile_as(&Job { writer: Writer::Model(model), ..job }, claim)
+            }
+        };
+        spinner.finish_and_clear();
+        let compiled = compiled?;
+        self.place.leave_card(&library);
+        output::summarise(global, &diagnostics);
+        Ok(compiled)
+    }
+
+    /// What models were asked. The ledger of an atlas that somebody else made is shown, and its
+    /// answers are not taken for paid ones.
+    pub(crate) fn ledger(&self, global: &Global) -> anyhow::Result<Ledger> {
+        if !self.place.has_ledger() {
+            self.place.trust(&self.users);
+        }
+        let trusted = global.trust_ledger || self.place.is_trusted(&self.users);
+        let replays = if trusted { Replays::All } else { Replays::OwnOnly };
+        let ledger = self.atlas.ledger(replays)?;
+        let withheld = ledger.withheld()?;
+        if withheld > 0 {
+            output::note(
+                global,
+                &format!(
+                    "the ledger holds {} that did not come to you: they are not used; --trust-ledger uses them",
+                    plural(withheld, "answer")
+                ),
+            );
+        }
+        Ok(ledger)
+    }
+
+    /// Makes the ledger one's own.
+    pub(crate) fn trust(&self) {
+        self.place.trust(&self.users);
+    }
+}
+
+/// The catalog of an atlas of an earlier version.
+pub(crate) const OLD: &str = "atlas.sqlite";
+
+/// Waits until nobody else compiles, saying so.
+pub(crate) fn wait_for_turn(atlas: &Atlas, global: &Global) -> anyhow::Result<Claim> {
+    let mut told = false;
+    loop {
+        match atlas.claim() {
+            Ok(claim) => return Ok(claim),
+            Err(error @ StoreError::Claimed { .. }) => {
+                if !told {
+                    output::say(global, &format!("{error}; waiting for it to end"));
+                    told = true;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn is_unwritable(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<StoreError>().is_some_and(StoreError::is_unwritable)
+            || matches!(cause.downcast_ref(), Some(AtlasError::Store(error)) if error.is_unwritable())
+    })
 }
 
 /// A file of one of these names in the folder of the only library named, packed or not.

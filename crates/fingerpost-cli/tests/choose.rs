@@ -215,7 +215,7 @@ fn a_measurement_stops_at_its_limit_and_goes_on() {
     assert_eq!(answer["llm"]["calls"].as_u64(), Some(queries - 10));
     assert_eq!(stopped["left"].as_u64(), Some(queries - 10));
     let run = fs::read_to_string(fixture.path("llm.run")).unwrap();
-    assert!(run.contains("suiting-full-llm-boundary"), "{run}");
+    assert!(run.contains("default-full-llm-boundary"), "{run}");
     let success = answer["micro"]["Success@1"].as_f64().unwrap();
     assert!(success > 0.3, "the server's choices are better than chance: {success}");
 
@@ -245,6 +245,70 @@ fn a_measurement_without_a_server_measures_nothing() {
     let (answer, output) = fixture.eval(&server, &["--concurrency", "1"]);
     assert!(output.status.success(), "{}", err(&output));
     assert_eq!(answer["llm"]["calls"], 1);
+}
+
+#[test]
+fn a_server_that_rejects_everything_measures_nothing() {
+    let body = r#"{"error":{"message":"add funds to go on"}}"#;
+    let rejection = || Act::Status(400, String::new(), body.into());
+    let (fixture, server) = (Fixture::new(), Server::start(vec![rejection(); 100]));
+    let (answer, output) = fixture.eval(&server, &["--concurrency", "1"]);
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(answer["stopped"].as_str().unwrap().contains("add funds") && answer["micro"].is_null());
+    assert_eq!(server.asked().len(), 3);
+    // Among others that are answered, it is the request, and the first hit is taken for it.
+    let server = Server::start(vec![rejection()]);
+    let (answer, output) = fixture.eval(&server, &["--concurrency", "1"]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(answer["llm"]["fallback"], 1);
+}
+
+#[test]
+fn the_same_request_twice_is_asked_once() {
+    let fixture = Fixture::new();
+    let (queries, qrels) =
+        (fixture.path("library/queries.jsonl"), fixture.path("library/qrels.tsv"));
+    let text = fs::read_to_string(&queries).unwrap();
+    let judged = fs::read_to_string(&qrels).unwrap();
+    let mut first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let id = first["id"].as_str().unwrap().to_owned();
+    let judgement = judged.lines().find(|line| line.starts_with(&format!("{id}\t"))).unwrap();
+    let (mut twice, mut lines) = (vec![], vec![]);
+    for copy in 0..4 {
+        first["id"] = json!(format!("copy-{copy}"));
+        twice.push(first.to_string());
+        lines.push(judgement.replacen(&id, &format!("copy-{copy}"), 1));
+    }
+    fs::write(&queries, twice.join("\n")).unwrap();
+    fs::write(&qrels, lines.join("\n")).unwrap();
+    let server = Server::start(vec![Act::Slowly(Duration::from_millis(300)); 4]);
+    let (answer, output) = fixture.eval(&server, &["--concurrency", "4"]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!((server.asked().len(), &answer["llm"]["calls"]), (1, &json!(1)));
+    let (batched, output) =
+        fixture.eval(&server, &["--batch", "openai", "--poll", "0.05", "--cards", "base"]);
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!((&batched["llm"]["calls"], &batched["queries"]), (&json!(1), &json!(4)));
+}
+
+#[test]
+fn a_dead_server_is_told_of_and_the_local_chooser_answers() {
+    let fixture = Fixture::new();
+    let local = fixture.run(&["route", REQUEST, "--library", "library", "--json"]);
+    let local: Value = serde_json::from_slice(&local.stdout).unwrap();
+    let broken = Act::Status(500, String::new(), "broken".into());
+    let server = Server::start(vec![broken; 9]);
+    let mut arguments = vec!["route", REQUEST, "--library", "library", "--chooser", "llm"];
+    arguments.extend(["--json", "--model", "fake", "--base-url", &server.url, "--tries", "2"]);
+    let output = fixture.run(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(answer["fallback"].as_str().unwrap().contains("broken"), "{answer}");
+    for field in ["skill", "confidence", "reason", "rejected"] {
+        assert_eq!(answer[field], local[field], "{field}");
+    }
+    let told = err(&output);
+    assert!(told.contains("no answer from 127.0.0.1") && told.contains("(2 of 2)"), "{told}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn search_answers_and_says_once_what_it_built() {
     let first = search();
     assert_eq!(first.code, 0);
     let built: Vec<&str> = first.err.lines().map(|line| &line[..15.min(line.len())]).collect();
-    assert_eq!(built, ["Compiled 146 sk", "Indexed 146 ski", "Embedded 146 te"], "{}", first.err);
+    assert_eq!(built, ["Compiled 146 sk"], "{}", first.err);
     let lines: Vec<&str> = first.out.lines().collect();
     assert_eq!(lines.len(), 2);
     assert!(
@@ -100,7 +100,8 @@ fn search_json_keeps_its_contract() {
 fn nothing_found_is_said_and_exits_with_one() {
     let atlas = folder();
     let mut command = fingerpost(&atlas);
-    let said = run(command.args(["search", "xyzzyplugh", "--json", "--library"]).arg(examples()));
+    command.args(["search", "xyzzyplugh", "--json", "--retriever", "bm25", "--library"]);
+    let said = run(command.arg(examples()));
     assert_eq!(said.code, 1);
     assert_eq!(said.json()["hits"], serde_json::json!([]));
     assert!(said.err.contains("No skill shares a term"), "{}", said.err);
@@ -161,6 +162,28 @@ fn skills_cannot_write_to_the_terminal() {
     let said = run(command.args(["search", "fill forms", "--library"]).arg(&library));
     assert_eq!(said.out.lines().count(), 2, "{}", said.out);
     assert!(!said.out.contains('\x1b') && !said.out.contains('\x07'), "{:?}", said.out);
+}
+
+#[test]
+fn json_holds_nothing_that_acts_on_a_terminal() {
+    let atlas = folder();
+    let library = atlas.path().join("library");
+    let described = "Fill forms \u{9b}2J\u{61c} now\u{202e} or\u{200b} never";
+    write_skill(&library, "evil", &format!("\"{described}\""));
+    let mut command = fingerpost(&atlas);
+    let said = run(command.args(["page", "show", "evil", "--json", "--library"]).arg(&library));
+    let seen = |c: char| c.is_ascii() && !c.is_ascii_control() || c == '\n';
+    assert!(said.out.chars().all(seen), "{:?}", said.out);
+    assert!(said.json()["trigger"].as_str().unwrap().contains("forms"), "{}", said.out);
+    let request = "fill forms \u{9b}\u{61c}";
+    let mut command = fingerpost(&atlas);
+    let said = run(command.args(["search", request, "--json", "--library"]).arg(&library));
+    assert!(said.out.chars().all(seen), "{:?}", said.out);
+    assert_eq!(said.json()["query"], request);
+    let mut command = fingerpost(&atlas);
+    let said = run(command.args(["search", "fill forms", "--library"]).arg(&library));
+    let hidden = ['\u{9b}', '\u{61c}', '\u{202e}', '\u{200b}'];
+    assert!(said.out.contains("Fill forms") && !said.out.contains(hidden), "{:?}", said.out);
 }
 
 #[test]
@@ -255,6 +278,86 @@ fn compare_tests_runs_against_the_first() {
     assert_eq!(compare(true).json(), answer, "the same seed gives the same answer");
     let shown = compare(false);
     assert!(shown.out.contains("tfidf.run against bm25.run") && shown.out.contains("first places"));
+}
+
+/// A library of two skills whose ids hold spaces, with queries and these judgements beside it.
+fn spaced_library(folder: &TempDir, qrels: &str) -> PathBuf {
+    let library = folder.path().join("spaced");
+    fs::create_dir_all(&library).unwrap();
+    let skills = concat!(
+        "{\"id\":\"merge pdf\",\"name\":\"merge\",\"description\":\"Merges PDF files.\"}\n",
+        "{\"id\":\"fill pdf\",\"name\":\"fill\",\"description\":\"Fills in PDF forms.\"}\n",
+    );
+    fs::write(library.join("skills.jsonl"), skills).unwrap();
+    fs::write(library.join("queries.jsonl"), "q1\tmerges files\nq2\tfills forms\n").unwrap();
+    fs::write(library.join("qrels.tsv"), qrels).unwrap();
+    library.join("skills.jsonl")
+}
+
+#[test]
+fn figures_are_printed_whatever_becomes_of_the_files() {
+    let atlas = folder();
+    let library = spaced_library(&atlas, "q1\tmerge pdf\t1\nq2\tfill pdf\t1\n");
+    let eval = |file: &str| {
+        let mut command = fingerpost(&atlas);
+        command.args(["eval", "--json", "--measure", "Success@1", "--retriever", "bm25"]);
+        run(command.args(["--run-out", file, "--library"]).arg(&library))
+    };
+    let said = eval("spaced.run");
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(said.json()["macro"]["Success@1"], 1.0);
+    assert!(
+        said.err.contains("2 ids with white space") && said.err.contains("spaced.run"),
+        "{}",
+        said.err
+    );
+    let written = fs::read_to_string(atlas.path().join("spaced.run")).unwrap();
+    assert!(written.starts_with("q1 Q0 merge%20pdf 1 "), "{written}");
+
+    let mut command = fingerpost(&atlas);
+    command.args(["eval", "--json", "--measure", "Success@1", "--run", "spaced.run", "--qrels"]);
+    let again = run(command.arg(library.with_file_name("qrels.tsv")));
+    assert_eq!(again.json()["macro"]["Success@1"], 1.0, "{}", again.out);
+
+    let said = eval("no/such/folder/spaced.run");
+    assert_eq!(said.code, 3);
+    assert_eq!(said.json()["macro"]["Success@1"], 1.0);
+    assert!(said.err.contains("cannot write no/such/folder/spaced.run"), "{}", said.err);
+}
+
+#[test]
+fn judgements_of_another_library_are_refused() {
+    let atlas = folder();
+    let eval = |qrels: &str, chooser: &[&str]| {
+        let library = spaced_library(&atlas, qrels);
+        let mut command = fingerpost(&atlas);
+        run(command.args(["eval", "--json", "--library"]).arg(library).args(chooser))
+    };
+    for chooser in [&[][..], &["--chooser", "local"]] {
+        let said = eval("q1\tqtc-bazett\t1\nq2\tqtc-hodges\t1\n", chooser);
+        assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
+        assert!(said.err.contains("none of the 2 skills that"), "{}", said.err);
+        assert!(
+            said.err.contains("qrels.tsv") && said.err.contains("skills.jsonl"),
+            "{}",
+            said.err
+        );
+        let said = eval("q1\tmerge pdf\t1\nq2\tqtc-hodges\t1\n", chooser);
+        assert_eq!(said.code, 0, "{}", said.err);
+        assert!(said.err.contains("1 of the 2 skills that"), "{}", said.err);
+        let said = eval("q1\tmerge pdf\t1\nq2\tfill pdf\t1\n", chooser);
+        assert!(!said.err.contains("skills that"), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_query_that_is_there_twice_is_named() {
+    let atlas = folder();
+    let library = spaced_library(&atlas, "q1\tmerge pdf\t1\n");
+    fs::write(library.with_file_name("queries.jsonl"), "q1\tone\nq1\ttwo\n").unwrap();
+    let said = run(fingerpost(&atlas).args(["eval", "--library"]).arg(&library));
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("queries.jsonl:2: query 'q1' is in line 1 already"), "{}", said.err);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 #[allow(dead_code, reason = "the server can do more than is asked of it here")]
 mod server;
 
+mod folder;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -59,13 +61,65 @@ fn every_call_is_in_the_ledger_and_none_is_made_twice() {
     assert_eq!(server.asked().len(), asked, "an unchanged library asks for nothing");
     let search = |request: &str| {
         let arguments = ["search", request, "--library", LIBRARY, "--retriever", "dense", "--json"];
-        json(&mut fingerpost(&home, &arguments));
+        let mut command = fingerpost(&home, &arguments);
+        // The server is named again: an atlas is never believed about it.
+        command.args(["--embedder", &server.url, "--embedder-model", "fake"]);
+        json(command.args(["--embedder-dimensions", "3"]));
         server.asked().len()
     };
     // The first search also embeds what it searches, where that is not what was compared.
     let first = search("a window function");
     assert_eq!(search("the cube root of RR"), first + 1, "another request is one text");
     assert_eq!(search("the cube root of RR"), first + 1, "the same request is none");
+}
+
+/// An atlas that came with a repository was made with some server and some key: nothing of that is
+/// used, whatever is asked of it, and what needs no vectors is answered without.
+#[test]
+fn a_strangers_atlas_reaches_no_server_and_takes_no_key() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start(vec![]));
+    let library = home.path().join("clone");
+    folder::copy(&Path::new(LIBRARY).join("loans"), &library.join("loans"));
+    folder::copy(&Path::new(LIBRARY).join("qt-correction"), &library.join("qt-correction"));
+    let library = library.display().to_string();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
+        command.args(arguments).env("HOME", home.path()).current_dir(home.path());
+        command.env("GITHUB_TOKEN", "a secret").output().unwrap()
+    };
+    let made = run(&[
+        "compile",
+        &library,
+        "--embedder",
+        &server.url,
+        "--embedder-model",
+        "fake",
+        "--embedder-dimensions",
+        "3",
+        "--embedder-key-env",
+        "GITHUB_TOKEN",
+    ]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let asked = server.asked().len();
+    assert!(asked > 0);
+    // Whatever the old format said of servers, the new one has no place for it.
+    let head = std::fs::read_to_string(Path::new(&library).join(".fingerpost/head")).unwrap();
+    assert!(!head.contains("GITHUB_TOKEN"), "{head}");
+    let request = "monthly payment of a loan";
+    let routed = run(&["route", request, "--library", &library, "--json"]);
+    assert!(routed.status.success(), "{}", String::from_utf8_lossy(&routed.stderr));
+    let dense = run(&["search", request, "--library", &library, "--retriever", "dense"]);
+    assert_eq!(dense.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&dense.stderr).contains("give --embedder again"));
+    // Changed, it is not compiled again behind one's back: the last state answers.
+    let file = Path::new(&library).join("loans/loan-payment/SKILL.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}\nOne more line.\n")).unwrap();
+    let stale = run(&["route", request, "--library", &library, "--json"]);
+    let answer: Value = serde_json::from_slice(&stale.stdout).unwrap();
+    assert_eq!((&answer["stale"], &answer["skill"]), (&true.into(), &"loans/loan-payment".into()));
+    assert!(String::from_utf8_lossy(&stale.stderr).contains("only you can name"));
+    assert_eq!(server.asked().len(), asked, "nobody was asked anything");
 }
 
 #[test]

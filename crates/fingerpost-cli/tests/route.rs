@@ -129,7 +129,12 @@ fn a_skill_can_be_found_by_its_meaning_alone() {
     let route = |arguments: &[&str]| -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
         command.args(["route", "how many yen are 20 dollars", "--json", "--library"]).arg(&library);
-        let output = command.args(arguments).env("HOME", folder.path()).output().unwrap();
+        let output = command
+            .args(arguments)
+            .env("HOME", folder.path())
+            .env_remove("XDG_CACHE_HOME")
+            .output()
+            .unwrap();
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let answer = route(&["--always", "--pool", "1"]);
@@ -138,15 +143,22 @@ fn a_skill_can_be_found_by_its_meaning_alone() {
     assert_eq!(hits, ["paint-fence", "convert-currency"], "one by words, one by meaning");
     assert_eq!(answer["skill"], "convert-currency", "{answer}");
     assert_eq!(answer["reason"], "convert-currency is nearest in meaning");
-    // The vectors are kept beside the indexes, and read the next time.
-    let index = folder.path().join(".fingerpost/index");
-    let files = std::fs::read_dir(&index).unwrap().map(|file| file.unwrap().path());
+    // A file has no folder for an atlas of its own: it is in the user's cache, and nowhere else.
+    assert!(!folder.path().join(".fingerpost").exists());
+    let cache = folder.path().join(".cache/fingerpost");
+    let places: Vec<PathBuf> =
+        std::fs::read_dir(&cache).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(places.len(), 1, "{places:?}");
+    // The vectors are kept beside the indexes; damaged, they are made again.
+    let files =
+        std::fs::read_dir(places[0].join("blobs")).unwrap().map(|file| file.unwrap().path());
     let kept: Vec<PathBuf> = files
         .filter(|file| file.file_name().unwrap().to_string_lossy().starts_with("meanings-"))
         .collect();
-    assert_eq!(kept.len(), 1, "{}", index.display());
+    assert_eq!(kept.len(), 1, "{}", places[0].display());
     std::fs::write(&kept[0], "damaged").unwrap();
     assert_eq!(route(&["--always", "--pool", "1"]), answer);
+    assert_ne!(std::fs::read(&kept[0]).unwrap(), b"damaged");
 }
 
 #[test]

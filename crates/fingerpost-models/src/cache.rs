@@ -1,21 +1,16 @@
 //! How is no text embedded twice, even if the machine stops in between?
 //!
-//! One file a profile, which only grows: a header with the whole profile, then records of one
-//! size: digest of the text, vector, checksum. A torn last record has the wrong length or
-//! checksum and is left out; the writer cuts it off. One process writes, any number read.
+//! What was embedded is kept in files ([`store`]), as much of it as is allowed and what was used last.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Seek, SeekFrom, Write};
+mod store;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
 use fingerpost::embedding::{EmbedError, Embedder, Profile, Role, Vectors};
-use xxhash_rust::xxh3::xxh3_64;
 
-const MAGIC: &[u8; 8] = b"FPVEC\0\0\x01";
-const DIGEST: usize = 32;
-const CHECKSUM: usize = 8;
+use self::store::{Digest, Store, today};
 
 /// Texts embedded between two savings, by default: a kill loses at most these.
 const BATCH: usize = 64;
@@ -40,10 +35,21 @@ pub enum Keeps {
 }
 
 impl<E: Embedder> Cached<E> {
+    /// Bytes that the vectors of a profile may take, unless said otherwise: those of a hundred thousand
+    /// texts, or more.
+    pub const LIMIT: u64 = 512 << 20;
+
     /// Opens or begins the cache of this embedder's profile in a folder.
     pub fn open(inner: E, folder: &Path) -> Result<Self, EmbedError> {
+        Self::open_within(inner, folder, Self::LIMIT)
+    }
+
+    /// The same, with another limit. It is kept when the cache is opened: what was used last stays, and
+    /// what was embedded since then does too.
+    pub fn open_within(inner: E, folder: &Path, limit: u64) -> Result<Self, EmbedError> {
         let profile = inner.profile();
-        let store = Store::open(profile, folder).map_err(|error| EmbedError::Model {
+        let store = Store::open(profile, folder, limit, today());
+        let store = store.map_err(|error| EmbedError::Model {
             model: profile.name.clone(),
             message: format!("its vectors in {}: {error}", folder.display()),
         })?;
@@ -66,13 +72,13 @@ impl<E: Embedder> Cached<E> {
 
     /// Whether new vectors outlive the process.
     pub fn keeps(&self) -> Keeps {
-        let writes = self.lock().writer.is_some();
+        let writes = self.lock().writes();
         if writes { Keeps::OnDisk } else { Keeps::InMemory }
     }
 
     /// How many vectors are known.
     pub fn len(&self) -> usize {
-        self.lock().rows.len()
+        self.lock().len()
     }
 
     /// True if none is.
@@ -94,19 +100,36 @@ impl<E: Embedder> Embedder for Cached<E> {
         self.inner.profile()
     }
 
+    fn fit(&self, document: &str, page: &str) -> String {
+        self.inner.fit(document, page)
+    }
+
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
         let dimensions = self.profile().dimensions;
-        let digests: Vec<[u8; DIGEST]> = texts.iter().map(|text| digest(text, role)).collect();
-        let missing: Vec<usize> = {
-            let store = self.lock();
-            let mut seen = BTreeSet::new();
-            let missing = (0..texts.len())
-                .filter(|&at| !store.rows.contains_key(&digests[at]) && seen.insert(digests[at]));
-            missing.collect()
-        };
+        let mut values = vec![0.0; texts.len() * dimensions];
+        // Which texts are missing, each with the rows it is wanted in.
+        let mut missing: Vec<(Digest, Vec<usize>)> = Vec::new();
+        {
+            let mut store = self.lock();
+            let mut places: BTreeMap<Digest, usize> = BTreeMap::new();
+            for (at, (text, row)) in
+                texts.iter().zip(values.chunks_exact_mut(dimensions)).enumerate()
+            {
+                let digest = digest(text, role);
+                match (places.get(&digest), store.get(&digest)) {
+                    (_, Some(found)) => row.copy_from_slice(&found),
+                    (Some(&place), None) => missing[place].1.push(at),
+                    (None, None) => {
+                        places.insert(digest, missing.len());
+                        missing.push((digest, vec![at]));
+                    }
+                }
+            }
+            store.flush();
+        }
         let mut done = 0;
         for batch in missing.chunks(self.batch) {
-            let wanted: Vec<&str> = batch.iter().map(|&at| texts[at]).collect();
+            let wanted: Vec<&str> = batch.iter().map(|(_, rows)| texts[rows[0]]).collect();
             let vectors = self.inner.embed(&wanted, role)?;
             if vectors.dimensions() != dimensions || vectors.len() != batch.len() {
                 let message = format!(
@@ -117,25 +140,25 @@ impl<E: Embedder> Embedder for Cached<E> {
                 );
                 return Err(self.failed(message));
             }
-            let rows = batch.iter().map(|&at| digests[at]).zip(vectors.rows());
+            let rows = batch.iter().map(|(digest, _)| *digest).zip(vectors.rows());
             self.lock()
                 .append(rows)
                 .map_err(|error| self.failed(format!("cannot save its vectors: {error}")))?;
+            for ((_, places), vector) in batch.iter().zip(vectors.rows()) {
+                for place in places {
+                    values[place * dimensions..][..dimensions].copy_from_slice(vector);
+                }
+            }
             done += batch.len();
             if let Some(progress) = &self.progress {
                 progress(done, missing.len());
             }
         }
-        let store = self.lock();
-        let mut values = Vec::with_capacity(texts.len() * dimensions);
-        for digest in &digests {
-            values.extend_from_slice(store.row(digest).expect("embedded above"));
-        }
         Ok(Vectors::of_unit_rows(dimensions, values))
     }
 }
 
-fn digest(text: &str, role: Role) -> [u8; DIGEST] {
+fn digest(text: &str, role: Role) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(match role {
         Role::Document => b"d",
@@ -145,136 +168,9 @@ fn digest(text: &str, role: Role) -> [u8; DIGEST] {
     *hasher.finalize().as_bytes()
 }
 
-struct Store {
-    dimensions: usize,
-    /// Which row of `values` belongs to a digest.
-    rows: BTreeMap<[u8; DIGEST], usize>,
-    values: Vec<f32>,
-    writer: Option<Writer>,
-}
-
-struct Writer {
-    file: File,
-    /// Held while this process writes.
-    _lock: File,
-}
-
-impl Store {
-    fn open(profile: &Profile, folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let path = folder.join(format!("{}.vectors", profile.key()));
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.with_extension("vectors.lock"))?;
-        let lock = match lock.try_lock() {
-            Ok(()) => Some(lock),
-            Err(TryLockError::WouldBlock) => None,
-            Err(TryLockError::Error(error)) => return Err(error),
-        };
-        let header = header(profile);
-        if lock.is_some() && !path.exists() {
-            begin(&path, &header)?;
-        }
-        let dimensions = profile.dimensions;
-        let mut store =
-            Self { dimensions, rows: BTreeMap::new(), values: Vec::new(), writer: None };
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            // The other process has not begun yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(store),
-            Err(error) => return Err(error),
-        };
-        let Some(records) = bytes.strip_prefix(&header[..]) else {
-            let name = path.display();
-            return Err(io::Error::other(format!(
-                "{name} is damaged or of another version; remove it"
-            )));
-        };
-        let whole = store.read(records);
-        if let Some(lock) = lock {
-            let mut file = OpenOptions::new().write(true).open(&path)?;
-            let end = (header.len() + whole * store.record()) as u64;
-            file.set_len(end)?;
-            file.seek(SeekFrom::Start(end))?;
-            store.writer = Some(Writer { file, _lock: lock });
-        }
-        Ok(store)
-    }
-
-    /// Length of a record.
-    fn record(&self) -> usize {
-        DIGEST + 4 * self.dimensions + CHECKSUM
-    }
-
-    /// Takes in whole records and returns how many there are, damaged ones in the middle counted:
-    /// those are embedded again, and the last record of a text counts.
-    fn read(&mut self, records: &[u8]) -> usize {
-        let size = self.record();
-        let whole = records.len() / size;
-        let mut last_good = 0;
-        for (at, record) in records.chunks_exact(size).enumerate() {
-            let (body, checksum) = record.split_at(size - CHECKSUM);
-            if xxh3_64(body).to_le_bytes() != checksum {
-                continue;
-            }
-            last_good = at + 1;
-            let (digest, values) = body.split_at(DIGEST);
-            let row = self.values.len() / self.dimensions;
-            let values = values.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
-            self.values.extend(values);
-            self.rows.insert(digest.try_into().expect("split there"), row);
-        }
-        // A bad last record is one that was being written; damage before it is kept in place.
-        whole.min(last_good)
-    }
-
-    fn row(&self, digest: &[u8; DIGEST]) -> Option<&[f32]> {
-        let row = *self.rows.get(digest)?;
-        self.values.get(row * self.dimensions..(row + 1) * self.dimensions)
-    }
-
-    fn append<'a>(
-        &mut self,
-        rows: impl Iterator<Item = ([u8; DIGEST], &'a [f32])>,
-    ) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        for (digest, row) in rows {
-            let start = bytes.len();
-            bytes.extend_from_slice(&digest);
-            row.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
-            let checksum = xxh3_64(&bytes[start..]);
-            bytes.extend_from_slice(&checksum.to_le_bytes());
-            self.rows.insert(digest, self.values.len() / self.dimensions);
-            self.values.extend_from_slice(row);
-        }
-        match &mut self.writer {
-            Some(writer) => writer.file.write_all(&bytes),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What a file of this profile begins with: any other profile begins differently.
-fn header(profile: &Profile) -> Vec<u8> {
-    let profile = serde_json::to_vec(profile).expect("plain data");
-    let mut header = MAGIC.to_vec();
-    header.extend_from_slice(&(profile.len() as u64).to_le_bytes());
-    header.extend_from_slice(&profile);
-    header.extend_from_slice(&xxh3_64(&profile).to_le_bytes());
-    header
-}
-
-/// A file that holds the header appears whole or not at all.
-fn begin(path: &Path, header: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("vectors.new");
-    fs::write(&beside, header)?;
-    fs::rename(&beside, path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use fingerpost::embedding::Pooling;
@@ -356,42 +252,152 @@ mod tests {
         assert_eq!(*told.lock().unwrap(), [(1, 2), (2, 2)]);
     }
 
+    /// Where the header of a file ends, and how long a record is.
+    fn layout(folder: &Path, records: usize) -> (usize, usize) {
+        let record = 32 + 4 * 2 + 8;
+        (fs::read(file_in(folder)).unwrap().len() - records * record, record)
+    }
+
+    fn remembering(folder: &Path) -> Cached<Counting> {
+        Cached::open(Counting::new("m"), folder).unwrap()
+    }
+
     #[test]
-    fn a_file_cut_anywhere_loses_only_what_was_cut() {
+    fn files_cut_anywhere_lose_only_what_was_cut() {
         let folder = tempfile::tempdir().unwrap();
         let plain = Counting::new("m").embed(&TEXTS, Role::Document).unwrap();
-        let whole = {
-            let cached = Cached::open(Counting::new("m"), folder.path()).unwrap();
-            cached.embed(&TEXTS, Role::Document).unwrap();
-            fs::read(file_in(folder.path())).unwrap()
-        };
+        remembering(folder.path()).embed(&TEXTS, Role::Document).unwrap();
         let file = file_in(folder.path());
-        let header = header(&Counting::new("m").profile).len();
-        let record = (whole.len() - header) / 4;
-        for cut in header..whole.len() {
+        let keys = file.with_extension("keys");
+        let (header, record) = layout(folder.path(), 4);
+        let (whole, whole_keys) = (fs::read(&file).unwrap(), fs::read(&keys).unwrap());
+        for cut in 0..whole.len() {
             fs::write(&file, &whole[..cut]).unwrap();
-            let cached = Cached::open(Counting::new("m"), folder.path()).unwrap();
-            assert_eq!(cached.len(), (cut - header) / record);
+            fs::write(&keys, &whole_keys).unwrap();
+            let cached = remembering(folder.path());
+            assert_eq!(cached.len(), cut.saturating_sub(header) / record);
             assert_eq!(cached.embed(&TEXTS, Role::Document).unwrap(), plain);
             drop(cached);
             assert_eq!(fs::read(&file).unwrap(), whole, "cut at {cut}");
         }
+        // Keys are only a help: without them nothing is embedded again.
+        for cut in 0..whole_keys.len() {
+            fs::write(&keys, &whole_keys[..cut]).unwrap();
+            for _ in 0..2 {
+                let cached = remembering(folder.path());
+                assert_eq!(cached.embed(&TEXTS, Role::Document).unwrap(), plain);
+                assert_eq!(cached.inner.asked.load(Ordering::Relaxed), 0, "keys cut at {cut}");
+            }
+        }
     }
 
     #[test]
-    fn damage_in_the_middle_is_embedded_again() {
+    fn a_flipped_bit_costs_one_text_and_heals() {
         let folder = tempfile::tempdir().unwrap();
-        let cached = Cached::open(Counting::new("m"), folder.path()).unwrap();
-        let plain = cached.embed(&TEXTS, Role::Document).unwrap();
-        drop(cached);
+        let plain = remembering(folder.path()).embed(&TEXTS, Role::Document).unwrap();
         let file = file_in(folder.path());
-        let mut bytes = fs::read(&file).unwrap();
-        let middle = header(&Counting::new("m").profile).len() + 50;
-        bytes[middle] ^= 1;
-        fs::write(&file, bytes).unwrap();
-        let cached = Cached::open(Counting::new("m"), folder.path()).unwrap();
+        let keys = file.with_extension("keys");
+        let (header, _) = layout(folder.path(), 4);
+        let (whole, whole_keys) = (fs::read(&file).unwrap(), fs::read(&keys).unwrap());
+        for (path, good) in [(&file, &whole), (&keys, &whole_keys)] {
+            for at in (0..good.len()).step_by(5) {
+                fs::write(&file, &whole).unwrap();
+                fs::write(&keys, &whole_keys).unwrap();
+                let mut bad = good.clone();
+                bad[at] ^= 1;
+                fs::write(path, bad).unwrap();
+                let cached = remembering(folder.path());
+                assert_eq!(cached.embed(&TEXTS, Role::Document).unwrap(), plain);
+                let asked = cached.inner.asked.load(Ordering::Relaxed);
+                let most = if path == &keys {
+                    0
+                } else if at < header {
+                    4
+                } else {
+                    1
+                };
+                assert!(asked <= most, "{asked} texts after damage at {at}");
+                drop(cached);
+                let cached = remembering(folder.path());
+                assert_eq!(cached.embed(&TEXTS, Role::Document).unwrap(), plain);
+                assert_eq!(cached.inner.asked.load(Ordering::Relaxed), 0, "healed");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_used_last_stays_within_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = Counting::new("m").profile;
+        let open = |limit, day| Store::open(&profile, folder.path(), limit, day).unwrap();
+        let digest = |n: usize| digest(&n.to_string(), Role::Document);
+        let mut store = open(u64::MAX, 1);
+        let vector = |n: usize| [n as f32, 1.0];
+        let vectors: Vec<[f32; 2]> = (0..1000).map(vector).collect();
+        store.append((0..1000).map(digest).zip(vectors.iter().map(|row| &row[..]))).unwrap();
+        drop(store);
+        // The first hundred are used again, on another day.
+        let mut store = open(u64::MAX, 2);
+        (0..100).for_each(|n| assert_eq!(store.get(&digest(n)), Some(vector(n).to_vec())));
+        store.flush();
+        drop(store);
+        let limit = 20_000;
+        let mut store = open(limit, 3);
+        assert!((100..210).contains(&store.len()), "{}", store.len());
+        (0..100).for_each(|n| assert_eq!(store.get(&digest(n)), Some(vector(n).to_vec())));
+        assert_eq!(
+            (store.get(&digest(999)), store.get(&digest(100))),
+            (Some(vector(999).to_vec()), None)
+        );
+        drop(store);
+        let size = |path: &Path| fs::metadata(path).unwrap().len();
+        let file = file_in(folder.path());
+        assert!(size(&file) + size(&file.with_extension("keys")) < limit);
+        assert!(open(limit, 3).len() >= 100, "and opens again");
+    }
+
+    #[test]
+    fn models_that_nobody_uses_give_way() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, count) in [("old", 200), ("new", 90)] {
+            let cached = Cached::open(Counting::new(name), folder.path()).unwrap();
+            let texts: Vec<String> = (0..count).map(|n| format!("{name} {n}")).collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            cached.embed(&texts, Role::Document).unwrap();
+        }
+        let files = || {
+            let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+            names.filter(|path| path.extension().is_some_and(|e| e == "vectors")).count()
+        };
+        drop(Cached::open_within(Counting::new("new"), folder.path(), 1 << 20).unwrap());
+        assert_eq!(files(), 2, "there is room for both");
+        let cached = Cached::open_within(Counting::new("new"), folder.path(), 9_900).unwrap();
+        assert_eq!((files(), cached.len()), (1, 90));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_cannot_be_written_is_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("embedded");
+        let plain = remembering(&inside).embed(&TEXTS, Role::Document).unwrap();
+        let all = |mode| {
+            for entry in fs::read_dir(&inside).unwrap() {
+                let path = entry.unwrap().path();
+                fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o666)).unwrap();
+            }
+            fs::set_permissions(&inside, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        all(0o555);
+        let probe = fs::write(inside.join("probe"), "");
+        let cached = remembering(&inside);
         assert_eq!(cached.embed(&TEXTS, Role::Document).unwrap(), plain);
-        assert_eq!(cached.inner.asked.load(Ordering::Relaxed), 1);
+        assert_eq!(cached.inner.asked.load(Ordering::Relaxed), 0);
+        // Root writes wherever it wants.
+        let expected = if probe.is_ok() { Keeps::OnDisk } else { Keeps::InMemory };
+        assert_eq!(cached.keeps(), expected);
+        all(0o755);
     }
 
     #[test]
@@ -417,17 +423,14 @@ mod tests {
         other.profile.max_tokens = 10;
         let other = Cached::open(other, folder.path()).unwrap();
         assert!(other.is_empty());
-        // Even under the wrong name, a file does not pass for another profile's.
-        drop(other);
+        // Even under the wrong name, a file does not pass for another profile's: it is begun anew.
+        drop((one, other));
         let path = file_in(folder.path());
         fs::write(&path, b"FPVEC\0\0\x01 something else").unwrap();
-        drop(one);
-        let opened = [Counting::new("m"), {
-            let mut other = Counting::new("m");
-            other.profile.max_tokens = 10;
-            other
-        }]
-        .map(|embedder| Cached::open(embedder, folder.path()).is_err());
-        assert!(opened.contains(&true));
+        let mut other = Counting::new("m");
+        other.profile.max_tokens = 10;
+        let lengths = [Counting::new("m"), other]
+            .map(|embedder| Cached::open(embedder, folder.path()).unwrap().len());
+        assert!(lengths.contains(&0), "{lengths:?}");
     }
 }

@@ -3,25 +3,30 @@
 //! Two protocols ([`Api`]) and one way to bear them: limits are kept before a request, passing
 //! trouble is waited out, and a refusal of the key stops everything at once. What a server will not
 //! take (a form for its answer, a temperature) is left out on its complaint, and if that helps, it is
-//! remembered: see [`Dialect`].
+//! remembered: see [`Dialect`]. A server that rejects every prompt refuses us: see [`rejections`].
 
 mod anthropic;
 pub mod batch;
 mod endpoint;
 mod limits;
 mod openai;
+mod rejections;
+pub(crate) mod usage;
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use fingerpost::chat::{Chat, ChatError, Prompt, Reply};
+use fingerpost::chat::{Chat, ChatError, Doubt, Leave, Prompt, Reply, public_address};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::endpoint::{Endpoint, Trouble, passing};
 use self::limits::Limits;
-use crate::retry::{Failure, RetryConfig, attempts_until};
+use self::rejections::Rejections;
+use crate::retry::{Failure, Retry, RetryConfig, attempts_until};
+use crate::wire::MAX_REPLY;
 
 /// Which protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +56,12 @@ impl Api {
 }
 
 /// Which server, which model, and how patiently.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ChatConfig {
     /// The protocol.
     pub api: Api,
-    /// The address up to and with `/v1`.
+    /// The address up to and with `/v1`. What follows a question mark is sent with every request, and
+    /// never written down or shown.
     pub base_url: String,
     /// The model's name there.
     pub model: String,
@@ -84,6 +90,22 @@ impl ChatConfig {
             timeout: Duration::from_secs(300),
             retry: RetryConfig::default(),
         }
+    }
+
+    /// The address as it may be written down and shown.
+    pub fn endpoint(&self) -> String {
+        public_address(&self.base_url)
+    }
+}
+
+impl fmt::Debug for ChatConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatConfig")
+            .field("api", &self.api)
+            .field("endpoint", &self.endpoint())
+            .field("model", &self.model)
+            .field("key_variable", &self.key_variable)
+            .finish_non_exhaustive()
     }
 }
 
@@ -150,14 +172,18 @@ pub struct HttpChat<'a> {
     limits: Limits,
     dialect: Mutex<Dialect>,
     on_learn: Option<Box<OnLearn<'a>>>,
+    on_retry: Option<Box<OnRetry<'a>>>,
     /// The circuit breaker: after a refusal nothing is sent any more.
     refused: OnceLock<ChatError>,
+    rejections: Rejections,
     /// Numbers requests, so that each draws its own waits.
     requests: AtomicU64,
+    calls: AtomicU64,
     cancel: Arc<AtomicBool>,
 }
 
 type OnLearn<'a> = dyn Fn(Dialect) + Send + Sync + 'a;
+type OnRetry<'a> = dyn Fn(&Retry) + Send + Sync + 'a;
 
 impl<'a> HttpChat<'a> {
     /// Prepares to ask; nothing is sent yet. Waits end when `cancel` is set.
@@ -167,8 +193,11 @@ impl<'a> HttpChat<'a> {
             limits: Limits::new(config.requests_per_minute, config.tokens_per_minute),
             dialect: Mutex::default(),
             on_learn: None,
+            on_retry: None,
             refused: OnceLock::new(),
+            rejections: Rejections::default(),
             requests: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
             cancel,
             config,
         })
@@ -183,6 +212,13 @@ impl<'a> HttpChat<'a> {
     ) -> Self {
         self.dialect = Mutex::new(before);
         self.on_learn = Some(Box::new(on_learn));
+        self
+    }
+
+    /// Tells of every request that is about to be made again.
+    #[must_use]
+    pub fn on_retry(mut self, listener: impl Fn(&Retry) + Send + Sync + 'a) -> Self {
+        self.on_retry = Some(Box::new(listener));
         self
     }
 
@@ -202,31 +238,92 @@ impl<'a> HttpChat<'a> {
     }
 
     /// One request, with retries.
-    fn request(&self, prompt: &Prompt, dialect: Dialect) -> Result<Reply, ChatError> {
+    fn request(
+        &self,
+        prompt: &Prompt,
+        dialect: Dialect,
+        leave: &dyn Leave,
+    ) -> Result<Reply, ChatError> {
         let body = self.config.api.body(&self.config.model, prompt, dialect);
         let body = serde_json::to_vec(&body).expect("plain data");
+        let most = MAX_REPLY + BYTES_A_TOKEN * u64::from(prompt.max_output_tokens);
         let stream = self.requests.fetch_add(1, Ordering::Relaxed);
         let mut trouble = Trouble::Failed;
-        let done = attempts_until(&self.config.retry, stream, &self.cancel, || {
+        let mut not_allowed = None;
+        let on_retry = |why: &str, wait: Duration, attempt: u32| {
+            if let Some(listener) = &self.on_retry {
+                let why = self.endpoint.hide(why.to_owned());
+                let (host, attempts) =
+                    (self.endpoint.host().to_owned(), self.config.retry.attempts);
+                listener(&Retry { host, why, wait, attempt, attempts });
+            }
+        };
+        let done = attempts_until(&self.config.retry, stream, &self.cancel, &on_retry, || {
             let taken = self.limits.wait(prompt, &self.cancel).ok_or_else(|| {
                 trouble = Trouble::Cancelled;
                 Failure::Final("interrupted".into())
             })?;
-            let attempt = self.endpoint.post(self.config.api.path(), &body).and_then(|bytes| {
+            leave.to_send().map_err(|error| {
+                let message = error.to_string();
+                not_allowed = Some(error);
+                Failure::Final(message)
+            })?;
+            let sent = self.endpoint.post(self.config.api.path(), &body, most);
+            let attempt = sent.and_then(|bytes| {
                 let read = self.config.api.read(&bytes, prompt);
-                read.map_err(|message| (Trouble::Failed, passing(message)))
+                read.map_err(|message| (Trouble::Lost, passing(message)))
             });
             if let Ok(reply) = &attempt {
                 self.limits.settle(taken, &reply.usage);
             }
             attempt.map_err(|(kind, failure)| {
+                if kind == Trouble::Lost {
+                    leave.lost();
+                }
                 trouble = kind;
                 failure
             })
         });
-        done.map(|(reply, _)| reply)
-            .map_err(|message| self.endpoint.error(trouble, message, &self.cancel))
+        done.map(|(reply, _)| reply).map_err(|message| {
+            not_allowed.unwrap_or_else(|| self.endpoint.error(trouble, message, &self.cancel))
+        })
     }
+
+    /// Asks in ever poorer dialects, until one is understood.
+    fn converse(&self, prompt: &Prompt, leave: &dyn Leave) -> Result<Reply, ChatError> {
+        let mut dialect = self.dialect();
+        loop {
+            if let Some(refused) = self.refused.get() {
+                return Err(refused.clone());
+            }
+            // Each turn takes something away from the dialect, so there are few.
+            match self.request(prompt, dialect, leave) {
+                Err(ChatError::Rejected { message }) => match dialect.after(&message) {
+                    Some(less) => dialect = less,
+                    None => return Err(ChatError::Rejected { message }),
+                },
+                Ok(reply) => {
+                    self.learn(dialect);
+                    return Ok(reply);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// What a token of an answer may take in a reply: its text, escaped, and reasoning beside it.
+const BYTES_A_TOKEN: u64 = 64;
+
+/// For calls without limits.
+struct Unlimited;
+
+impl Leave for Unlimited {
+    fn to_send(&self) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    fn lost(&self) {}
 }
 
 impl Chat for HttpChat<'_> {
@@ -235,27 +332,34 @@ impl Chat for HttpChat<'_> {
     }
 
     fn complete(&self, prompt: &Prompt) -> Result<Reply, ChatError> {
-        let mut dialect = self.dialect();
-        loop {
-            if let Some(refused) = self.refused.get() {
-                return Err(refused.clone());
+        self.complete_within(prompt, &Unlimited)
+    }
+
+    fn complete_within(&self, prompt: &Prompt, leave: &dyn Leave) -> Result<Reply, ChatError> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        self.rejections.begin(call);
+        let result = self.converse(prompt, leave);
+        let refused = match &result {
+            Ok(_) => {
+                self.rejections.answered(call);
+                None
             }
-            // Each turn takes something away from the dialect, so there are few.
-            match self.request(prompt, dialect) {
-                Err(ChatError::Rejected { message }) => match dialect.after(&message) {
-                    Some(less) => dialect = less,
-                    None => return Err(ChatError::Rejected { message }),
-                },
-                Err(error @ ChatError::Refused { .. }) => {
-                    return Err(self.refused.get_or_init(|| error).clone());
-                }
-                Err(error) => return Err(error),
-                Ok(reply) => {
-                    self.learn(dialect);
-                    return Ok(reply);
-                }
+            Err(ChatError::Rejected { message }) => {
+                self.rejections.rejected(call, prompt, prompt.key(self.id()), message)
             }
+            Err(error) => {
+                self.rejections.end(call);
+                matches!(error, ChatError::Refused { .. }).then(|| error.clone())
+            }
+        };
+        match refused {
+            Some(refused) => Err(self.refused.get_or_init(|| refused).clone()),
+            None => result,
         }
+    }
+
+    fn doubt(&self) -> Option<Doubt> {
+        self.rejections.doubt()
     }
 }
 
@@ -279,7 +383,7 @@ impl Api {
             Self::OpenAi => openai::read(bytes)?,
             Self::Anthropic => anthropic::read(bytes)?,
         };
-        Ok(limits::with_usage(reply, prompt))
+        Ok(usage::with_estimates(reply, prompt))
     }
 }
 

@@ -2,22 +2,27 @@
 //!
 //! `/v1/embeddings` as OpenAI defined it and nearly every server speaks it.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use fingerpost::chat::public_address;
 use fingerpost::embedding::{EmbedError, Embedder, Pooling, Profile, Role, Vectors};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::catalog::Known;
+use crate::chat::usage::count;
 use crate::retry::{Failure, RateLimit, RetryConfig, attempts};
-use crate::window::{MAX_CHARACTERS, first_characters};
-use crate::wire::{self, MAX_REPLY, Secret};
+use crate::window::{MAX_CHARACTERS, first_characters, fit_estimated};
+use crate::wire::{self, Address, MAX_REPLY, Secret, Unread};
 use crate::work::in_order;
 
 /// Which server, which model, and how to ask.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpConfig {
-    /// The address up to and with `/v1`.
+    /// The address up to and with `/v1`. What follows a question mark is sent with every request, and
+    /// never written down or shown.
     pub base_url: String,
     /// The model's name there.
     pub model: String,
@@ -85,6 +90,7 @@ pub struct Call {
 pub struct HttpEmbedder {
     config: HttpConfig,
     profile: Profile,
+    address: Address,
     agent: ureq::Agent,
     key: Option<Secret>,
     limit: RateLimit,
@@ -94,6 +100,9 @@ pub struct HttpEmbedder {
 }
 
 type OnCall = dyn Fn(&Call) -> Result<(), String> + Send + Sync;
+
+/// What a number of a vector may take in a reply: more digits than it has, and the space between.
+const BYTES_A_NUMBER: u64 = 32;
 
 impl HttpConfig {
     /// Texts a request, unless said otherwise.
@@ -136,13 +145,24 @@ impl HttpConfig {
     }
 }
 
+impl fmt::Debug for HttpConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpConfig")
+            .field("endpoint", &public_address(&self.base_url))
+            .field("model", &self.model)
+            .field("key_variable", &self.key_variable)
+            .field("dimensions", &self.dimensions)
+            .finish_non_exhaustive()
+    }
+}
+
 impl HttpEmbedder {
     /// Prepares to ask; nothing is sent yet.
     pub fn new(config: HttpConfig) -> Result<Self, EmbedError> {
         let fail =
             |message: String| Err(EmbedError::Model { model: config.model.clone(), message });
-        let place = match wire::place(&config.base_url) {
-            Ok(place) => place,
+        let address = match Address::of(&config.base_url) {
+            Ok(address) => address,
             Err(message) => return fail(message),
         };
         if config.dimensions == 0 || config.batch_texts == 0 {
@@ -156,7 +176,7 @@ impl HttpEmbedder {
             name: config
                 .model
                 .replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "-"),
-            engine: format!("http {place}"),
+            engine: format!("http {}", address.place()),
             // Everything else that decides the vectors.
             weights: format!(
                 "{} {} {:?} {}",
@@ -175,6 +195,7 @@ impl HttpEmbedder {
             on_call: None,
             config,
             profile,
+            address,
             key,
         })
     }
@@ -188,6 +209,12 @@ impl HttpEmbedder {
     ) -> Self {
         self.on_call = Some(Box::new(listener));
         self
+    }
+
+    /// A document and what a page adds to it as one text: where the model reads less than both, the
+    /// document is cut and the page is not. Tokens are estimated, because only the server can count them.
+    pub fn fit(&self, head: &str, tail: &str) -> String {
+        fit_estimated(head, tail, self.profile.max_tokens, &self.profile.document_prefix)
     }
 
     /// Ranges of texts that go into one request each.
@@ -230,9 +257,12 @@ impl HttpEmbedder {
             self.limit.wait();
             self.attempt(&body, texts.len())
         })
-        .map_err(|message| match &self.key {
-            Some(key) => key.hide(message),
-            None => message,
+        .map_err(|message| {
+            let message = self.address.hide(message);
+            match &self.key {
+                Some(key) => key.hide(message),
+                None => message,
+            }
         })?;
         if let Some(listener) = &self.on_call {
             listener(&Call {
@@ -250,8 +280,9 @@ impl HttpEmbedder {
 
     fn attempt(&self, body: &[u8], texts: usize) -> Result<(Vec<f32>, Option<u64>), Failure> {
         let passing = |message: String| Failure::Passing { message, wait: None };
-        let address = format!("{}/embeddings", self.config.base_url.trim_end_matches('/'));
-        let mut post = self.agent.post(&address).header("content-type", "application/json");
+        let address = self.address.shown("embeddings");
+        let post = self.agent.post(self.address.to("embeddings"));
+        let mut post = post.header("content-type", "application/json");
         if let Some(key) = &self.key {
             post = post.header("authorization", format!("Bearer {}", key.expose()));
         }
@@ -266,9 +297,11 @@ impl HttpEmbedder {
         })?;
         let status = reply.status().as_u16();
         let wait = wire::retry_after(reply.headers());
-        let read = reply.body_mut().with_config().limit(MAX_REPLY).read_to_vec();
-        let bytes =
-            read.map_err(|error| passing(format!("{address}: the answer broke off: {error}")))?;
+        let most = MAX_REPLY + BYTES_A_NUMBER * (texts * self.config.dimensions) as u64;
+        let bytes = wire::read(&mut reply, most).map_err(|unread| match unread {
+            Unread::TooLong(why) => Failure::Final(format!("{address}: {why}")),
+            Unread::BrokeOff(why) => passing(format!("{address}: {why}")),
+        })?;
         if status != 200 {
             let message = format!("{address} answered {status}: {}", wire::complaint(&bytes));
             return Err(match status {
@@ -280,7 +313,8 @@ impl HttpEmbedder {
         let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| {
             passing(format!("{address}: the answer is not what was asked for: {error}"))
         })?;
-        let tokens = answer.usage.and_then(|usage| usage.prompt_tokens.or(usage.total_tokens));
+        let told = |name: &str| count(answer.usage.get(name));
+        let tokens = told("prompt_tokens").or_else(|| told("total_tokens"));
         let values =
             in_place(answer.data, texts, self.config.dimensions).map_err(
                 |failure| match failure {
@@ -304,6 +338,10 @@ impl HttpEmbedder {
 impl Embedder for HttpEmbedder {
     fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    fn fit(&self, document: &str, page: &str) -> String {
+        HttpEmbedder::fit(self, document, page)
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
@@ -337,19 +375,14 @@ struct Question<'a> {
 #[derive(Deserialize)]
 struct Answer {
     data: Vec<Row>,
-    usage: Option<Usage>,
+    #[serde(default)]
+    usage: Value,
 }
 
 #[derive(Deserialize)]
 struct Row {
     index: Option<usize>,
     embedding: Vec<f32>,
-}
-
-#[derive(Deserialize)]
-struct Usage {
-    prompt_tokens: Option<u64>,
-    total_tokens: Option<u64>,
 }
 
 /// Puts rows where their index says: servers need not keep the order.

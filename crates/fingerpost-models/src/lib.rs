@@ -9,9 +9,11 @@
 //!
 //! Each is an [`Embedder`](fingerpost::embedding::Embedder); [`Cached`] wraps any of them.
 //! [`HttpChat`] is a [`Chat`](fingerpost::chat::Chat), and [`BatchClient`] has many prompts answered at
-//! leisure. There is no async here: threads that wait are simpler than a runtime.
+//! leisure. A [`campaign`] asks a model for much, and goes on where it was ended. There is no async here:
+//! threads that wait are simpler than a runtime.
 
 mod cache;
+pub mod campaign;
 pub mod catalog;
 mod chat;
 mod engine;
@@ -34,7 +36,7 @@ pub use http::{Call, HttpConfig, HttpEmbedder, InputType};
 pub use local::{LocalModel, open};
 pub use prices::{KnownPrice, PriceError, Prices};
 pub use pull::{Origin, PullError, Store};
-pub use retry::RetryConfig;
+pub use retry::{Retry, RetryConfig};
 pub use settings::{ModelSettings, SETTINGS_FILE, SettingsError};
 pub use static_model::StaticModel;
 pub use window::fit_window;

@@ -8,7 +8,7 @@ use tokenizers::Tokenizer;
 use crate::engine::{Engine, EngineKind, Output};
 use crate::settings::{ModelSettings, SettingsError};
 use crate::static_model::StaticModel;
-use crate::window::{MAX_CHARACTERS, first_characters, tokenizer};
+use crate::window::{MAX_CHARACTERS, first_characters, fit_window, tokenizer};
 use crate::work::{in_order, longest_first};
 
 /// Opens the model in a folder, whatever its kind.
@@ -71,9 +71,18 @@ impl LocalModel {
         Ok(Self { settings, profile, tokenizer, engine, workers })
     }
 
-    /// Its tokenizer, for [`fit_window`](crate::fit_window).
+    /// Its tokenizer, for [`fit_window`].
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
+    }
+
+    /// A document and what a page adds to it as one text: where the model reads less than both, the
+    /// document is cut and the page is not.
+    pub fn fit(&self, head: &str, tail: &str) -> String {
+        let prefix = &self.profile.document_prefix;
+        let taken = self.tokenizer.encode_fast(prefix.as_str(), false);
+        let taken = taken.map_or(0, |encoded| encoded.len());
+        fit_window(head, tail, self.settings.max_tokens.saturating_sub(taken), &self.tokenizer)
     }
 
     fn embed_one(&self, worker: usize, text: &str, prefix: &str) -> Result<Vec<f32>, String> {
@@ -94,6 +103,10 @@ impl LocalModel {
 impl Embedder for LocalModel {
     fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    fn fit(&self, document: &str, page: &str) -> String {
+        LocalModel::fit(self, document, page)
     }
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {

@@ -63,6 +63,20 @@ impl Prices {
         self
     }
 
+    /// The price of a model at a server, by the user's table and ours. A server on this machine costs
+    /// nothing that ours knows of.
+    pub fn at(url: &str, model: &str, mine: Option<Self>) -> Option<KnownPrice> {
+        let host = url.split("://").nth(1).unwrap_or_default();
+        let local = ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name));
+        let prices = match (mine, local) {
+            (Some(mine), true) => mine,
+            (None, true) => return None,
+            (Some(mine), false) => mine.before(Self::built_in()),
+            (None, false) => Self::built_in(),
+        };
+        prices.of(model)
+    }
+
     /// The price of a model: of its own entry, or of the longest name that its name goes on from.
     /// Of two entries of one name the first counts.
     pub fn of(&self, model: &str) -> Option<KnownPrice> {
@@ -117,6 +131,10 @@ mod tests {
         let price = prices.of("gpt-4o").unwrap();
         assert_eq!((price.single.input, price.single.cached, price.batch.output), (1.0, 1.0, 2.0));
         assert_eq!(prices.of("gpt-5").unwrap().single.input, 1.25);
+        let input = |url, table| Prices::at(url, "gpt-4o", table).map(|price| price.single.input);
+        assert_eq!(input("http://127.0.0.1:8080/v1", None), None, "a model of one's own");
+        assert_eq!(input("http://localhost/v1", Prices::parse(mine).ok()), Some(1.0));
+        assert_eq!(input("https://host/v1", None), Some(2.5));
         assert!(Prices::parse("[[model]]\nname = \"x\"\ninput = -1\noutput = 2\n").is_err());
         assert!(Prices::parse("[[model]]\nname = \"x\"\nprice = 1\n").is_err());
     }

@@ -12,7 +12,10 @@ use std::process::{Command, Stdio};
 use sha2::{Digest, Sha256};
 
 use crate::catalog::{Known, KnownFile, Package, Runs};
-use crate::settings::{ModelSettings, SETTINGS_FILE, SettingsError};
+use crate::settings::{ModelSettings, SETTINGS_FILE, SettingsError, is_plain_name};
+
+/// No file of a model that is known here is larger.
+const LARGEST_FILE: u64 = 8 << 30;
 
 /// Where files come from.
 #[derive(Debug, Clone)]
@@ -121,16 +124,21 @@ impl Store {
         Self { root: root.into() }
     }
 
-    /// Where a model is or would be.
+    /// Where a model is or would be. A name that is none leads to no other folder.
     pub fn folder(&self, name: &str) -> PathBuf {
-        self.root.join(name)
+        match is_plain_name(name) {
+            true => self.root.join(name),
+            false => self.root.join(".no-model"),
+        }
     }
 
     /// The folder of a model that is here.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
-        let is_name = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\']);
+        if !is_plain_name(name) {
+            return None;
+        }
         let folder = self.folder(name);
-        (is_name && folder.join(SETTINGS_FILE).is_file()).then_some(folder)
+        folder.join(SETTINGS_FILE).is_file().then_some(folder)
     }
 
     /// The names of the models that are here.
@@ -386,7 +394,7 @@ fn download(
         said: error.to_string(),
     };
     let mut reply = crate::wire::agent(None).get(&address).call().map_err(fail)?;
-    copy_to(&mut reply.body_mut().as_reader(), target)
+    copy_to(&mut reply.body_mut().with_config().limit(LARGEST_FILE).reader(), target)
 }
 
 fn verify(known: &Known, file: &KnownFile, path: &Path, place: String) -> Result<(), PullError> {

@@ -48,6 +48,21 @@ pub(crate) enum Failure {
     },
 }
 
+/// A request that failed and is made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Which server it is for.
+    pub host: String,
+    /// What went wrong.
+    pub why: String,
+    /// How long is waited first.
+    pub wait: Duration,
+    /// Which attempt is next.
+    pub attempt: u32,
+    /// Of how many.
+    pub attempts: u32,
+}
+
 /// For those who are never interrupted.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -76,8 +91,11 @@ pub(crate) fn attempts<T>(
     stream: u64,
     attempt: impl FnMut() -> Result<T, Failure>,
 ) -> Result<(T, u32), String> {
-    attempts_until(config, stream, &NEVER, attempt)
+    attempts_until(config, stream, &NEVER, &|_, _, _| (), attempt)
 }
+
+/// Hears of an attempt that failed: why, how long is waited, and which attempt is next.
+pub(crate) type OnRetry<'a> = dyn Fn(&str, Duration, u32) + 'a;
 
 /// The same, giving up between attempts once `stop` is set.
 pub(crate) fn attempts_until<T>(
@@ -85,6 +103,7 @@ pub(crate) fn attempts_until<T>(
     // Requests of one run draw from different streams.
     stream: u64,
     stop: &AtomicBool,
+    on_retry: &OnRetry<'_>,
     mut attempt: impl FnMut() -> Result<T, Failure>,
 ) -> Result<(T, u32), String> {
     let mut draws = Pcg64::seed_from_u64(config.seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -109,6 +128,7 @@ pub(crate) fn attempts_until<T>(
             Some(asked) => asked + jitter.min(config.first_wait),
             None => jitter,
         };
+        on_retry(&message, wait, made + 1);
         if !sleep(wait, stop) {
             return Err(format!("{message} (interrupted)"));
         }
@@ -202,11 +222,16 @@ mod tests {
         let stop = AtomicBool::new(false);
         let long = RetryConfig { longest_wait: Duration::from_secs(60), ..quick() };
         let start = Instant::now();
-        let failed = attempts_until::<()>(&long, 0, &stop, || {
+        let told = Mutex::new(Vec::new());
+        let on_retry = |why: &str, wait: Duration, next| {
+            told.lock().unwrap().push((why.to_owned(), wait.as_secs(), next));
+        };
+        let failed = attempts_until::<()>(&long, 0, &stop, &on_retry, || {
             stop.store(true, Ordering::Relaxed);
             Err(passing(Some(Duration::from_secs(50))))
         });
         assert_eq!(failed, Err("busy (interrupted)".into()));
+        assert_eq!(*told.lock().unwrap(), [("busy".to_owned(), 50, 2)]);
         assert!(start.elapsed() < Duration::from_secs(5));
     }
 

@@ -4,7 +4,7 @@
 //! or how much the model reads. A small `fingerpost-model.toml` beside them does.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use fingerpost::embedding::Pooling;
 use serde::{Deserialize, Serialize};
@@ -83,11 +83,10 @@ impl ModelSettings {
     /// Settings as text; the error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let settings: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        let complaint = if settings.name.is_empty()
-            || !settings.name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-            || settings.name.starts_with('.')
-        {
+        let complaint = if !is_plain_name(&settings.name) {
             "name must be made of letters, digits, '.', '_' and '-', and not start with '.'"
+        } else if ![&settings.model, &settings.tokenizer].iter().all(|file| is_inside(file)) {
+            "model and tokenizer must be files of this folder"
         } else if settings.dimensions == 0 {
             "dimensions must be the length of the model's vectors"
         } else if settings.max_tokens < 3 {
@@ -131,6 +130,18 @@ impl ModelSettings {
     }
 }
 
+/// Can a model be called so? A name is a folder's too, so it leads nowhere else.
+pub(crate) fn is_plain_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(is_plain)
+}
+
+/// Does a path stay in the folder that it is taken from?
+fn is_inside(file: &Path) -> bool {
+    let mut parts = file.components();
+    parts.clone().next().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
 fn default_model() -> PathBuf {
     "model.onnx".into()
 }
@@ -164,6 +175,10 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("\"m\"", "\"../m\"", "name must");
+        for file in ["../m.onnx", "/etc/passwd", "a/../../b", "", "."] {
+            let to = format!("dimensions = 4\nmodel = \"{file}\"");
+            check("dimensions = 4", &to, "files of this folder");
+        }
         check("dimensions = 4", "dimensions = 0", "length of the model's vectors");
         check("last-token", "median", "unknown variant");
         check("max_tokens", "max_token", "unknown field");

@@ -3,6 +3,7 @@
 //! A plain text loses its end. A text with a page loses the end of its head, the document, and
 //! never its tail, the page: with a short window the page would otherwise be what is cut.
 
+use fingerpost::chat::estimate_tokens;
 use tokenizers::{Tokenizer, TruncationParams};
 
 /// No text is read further, however large the window: the rest of a megabyte would only be
@@ -32,12 +33,8 @@ pub fn fit_window(head: &str, tail: &str, max_tokens: usize, tokenizer: &Tokeniz
     let count = |text: &str| {
         whole.encode_fast(text, true).map_or(usize::MAX, |encoded| encoded.get_ids().len())
     };
-    let joined = |head: &str| match (head.trim_end(), tail) {
-        ("", tail) => tail.to_owned(),
-        (head, "") => head.to_owned(),
-        (head, tail) => format!("{head}\n{tail}"),
-    };
-    let head = first_characters(head, MAX_CHARACTERS);
+    let joined = |head: &str| join(head, tail);
+    let head = beside(head, tail);
     let Ok(encoded) = whole.encode(head, false) else { return joined("") };
     // Where each token of the head ends, in bytes; the join may cost a token more than its parts.
     let ends: Vec<usize> = encoded.get_offsets().iter().map(|&(_, end)| end).collect();
@@ -54,6 +51,37 @@ pub fn fit_window(head: &str, tail: &str, max_tokens: usize, tokenizer: &Tokeniz
         kept = kept.saturating_sub(over);
     }
     joined("")
+}
+
+/// The same, for a model whose tokens only its server can count: they are estimated, rather too many
+/// than too few.
+pub(crate) fn fit_estimated(head: &str, tail: &str, max_tokens: usize, prefix: &str) -> String {
+    let head = beside(head, tail);
+    let taken = estimate_tokens(prefix) + estimate_tokens(tail) + SPECIAL_TOKENS;
+    let room = max_tokens.saturating_sub(taken);
+    if estimate_tokens(head) <= room {
+        return join(head, tail);
+    }
+    // The longest start whose estimate fits: estimates grow with a text.
+    let ends: Vec<usize> = head.char_indices().map(|(at, _)| at).collect();
+    let fits = ends.partition_point(|&end| estimate_tokens(&head[..end]) <= room);
+    join(&head[..fits.checked_sub(1).map_or(0, |last| ends[last])], tail)
+}
+
+/// Tokens that models put around a text, and one for the line break within.
+const SPECIAL_TOKENS: usize = 4;
+
+/// As much of a head as is read at all, with the tail.
+fn beside<'a>(head: &'a str, tail: &str) -> &'a str {
+    first_characters(head, MAX_CHARACTERS.saturating_sub(tail.chars().count() + 1))
+}
+
+fn join(head: &str, tail: &str) -> String {
+    match (head.trim_end(), tail) {
+        ("", tail) => tail.to_owned(),
+        (head, "") => head.to_owned(),
+        (head, tail) => format!("{head}\n{tail}"),
+    }
 }
 
 #[cfg(test)]
@@ -90,5 +118,20 @@ pub(crate) mod tests {
         check("a b c", "", 4, "a b");
         check("", "d e", 9, "d e");
         check("é ü 年", "d", 5, "é ü\nd");
+    }
+
+    #[test]
+    fn an_estimate_keeps_the_tail_too() {
+        let long = "word ".repeat(20_000);
+        for (max_tokens, at_least) in [(512, 1200), (8192, 25_000), (1 << 20, 32_000)] {
+            let text = fit_estimated(&long, "the page", max_tokens, "passage: ");
+            assert!(text.ends_with("\nthe page") && text.starts_with("word word"));
+            assert!(text.len() > at_least && text.len() <= MAX_CHARACTERS, "{}", text.len());
+            assert!(estimate_tokens(&text) < max_tokens);
+        }
+        let whole = fit_estimated("年终奖", "tail", 512, "");
+        assert_eq!(whole, "年终奖\ntail");
+        assert_eq!(fit_estimated(&long, "the page", 3, ""), "the page", "the page stays whole");
+        assert_eq!(fit_estimated("年终奖计税", "", 6, ""), "年终");
     }
 }

@@ -6,12 +6,15 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use fingerpost::chat::public_address;
+use ureq::Body;
+use ureq::http::Response;
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 
 use crate::window::first_characters;
 
-/// A reply larger than this is not one to our requests.
-pub(crate) const MAX_REPLY: u64 = 1 << 28;
+/// Bytes of any reply that says something about a request, or a batch.
+pub(crate) const MAX_REPLY: u64 = 4 << 20;
 
 /// Never printed.
 pub(crate) struct Secret(String);
@@ -36,16 +39,90 @@ impl Secret {
     }
 }
 
-/// What follows `://` in an address that can be used as a base.
-pub(crate) fn place(base_url: &str) -> Result<&str, String> {
-    let Some((_, place)) = base_url.split_once("://") else {
-        return Err(format!("'{base_url}' is no address; it looks like https://host/v1"));
-    };
-    if place.split('/').next().is_some_and(|authority| authority.contains('@')) {
-        let advice = "leave the password out of the address; name the variable that holds the key";
-        return Err(advice.into());
+/// Where a server is. What follows a question mark may be a key: it is sent, and never shown.
+pub(crate) struct Address {
+    root: String,
+    query: Option<String>,
+}
+
+/// Shorter values of a query are no secrets, and hiding them would garble what is told.
+const SHORTEST_SECRET: usize = 6;
+
+impl Address {
+    /// An address that can be used as a base.
+    pub(crate) fn of(base_url: &str) -> Result<Self, String> {
+        let url = base_url.split('#').next().unwrap_or_default();
+        let (root, query) = match url.split_once('?') {
+            Some((root, query)) => (root, Some(query.to_owned()).filter(|query| !query.is_empty())),
+            None => (url, None),
+        };
+        let Some((_, place)) = root.split_once("://") else {
+            let shown = public_address(base_url);
+            return Err(format!("'{shown}' is no address; it looks like https://host/v1"));
+        };
+        if place.split('/').next().is_some_and(|authority| authority.contains('@')) {
+            let advice =
+                "leave the password out of the address; name the variable that holds the key";
+            return Err(advice.into());
+        }
+        Ok(Self { root: root.trim_end_matches('/').to_owned(), query })
     }
-    Ok(place.trim_end_matches('/'))
+
+    /// Host and path, which tell servers apart.
+    pub(crate) fn place(&self) -> &str {
+        self.root.split_once("://").map_or(&self.root, |(_, place)| place)
+    }
+
+    /// The host alone, to be named to people.
+    pub(crate) fn host(&self) -> &str {
+        self.place().split('/').next().unwrap_or_default()
+    }
+
+    /// Where a request for this path goes.
+    pub(crate) fn to(&self, path: &str) -> String {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        match &self.query {
+            Some(query) => format!("{}/{path}{joint}{query}", self.root),
+            None => format!("{}/{path}", self.root),
+        }
+    }
+
+    /// The same, as it may be shown.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        public_address(&format!("{}/{path}", self.root))
+    }
+
+    /// Some errors repeat the whole address, and some servers the values in it.
+    pub(crate) fn hide(&self, mut message: String) -> String {
+        let query = self.query.as_deref().unwrap_or_default();
+        let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
+        let secrets = [query].into_iter().chain(values);
+        for secret in secrets.filter(|secret| secret.len() >= SHORTEST_SECRET) {
+            message = message.replace(secret, "[key]");
+        }
+        message
+    }
+}
+
+/// Why a reply could not be read to its end.
+pub(crate) enum Unread {
+    /// It is longer than any answer can be.
+    TooLong(String),
+    /// It broke off, or took too long.
+    BrokeOff(String),
+}
+
+/// The bytes of a reply, if they are not too many.
+pub(crate) fn read(reply: &mut Response<Body>, most: u64) -> Result<Vec<u8>, Unread> {
+    reply.body_mut().with_config().limit(most).read_to_vec().map_err(|error| match error {
+        ureq::Error::BodyExceedsLimit(_) => {
+            let size = most as f64 / f64::from(1 << 20);
+            Unread::TooLong(format!(
+                "the answer does not end within {size:.1} MiB; it was not read"
+            ))
+        }
+        error => Unread::BrokeOff(format!("the answer broke off: {error}")),
+    })
 }
 
 /// A client that blocks, reads every status as an answer, and trusts what this machine trusts.
@@ -58,8 +135,11 @@ pub(crate) fn agent(timeout: Option<Duration>) -> ureq::Agent {
     let config = ureq::Agent::config_builder()
         .tls_config(tls)
         .http_status_as_error(timeout.is_none())
+        // A key goes to the server it was given for, wherever that would send us.
+        .max_redirects(if timeout.is_some() { 0 } else { 10 })
         .timeout_global(timeout)
         .timeout_connect(Some(Duration::from_secs(20)))
+        .timeout_recv_response(Some(timeout.unwrap_or(Duration::from_secs(60))))
         .user_agent(concat!("fingerpost/", env!("CARGO_PKG_VERSION")));
     config.build().new_agent()
 }
@@ -115,9 +195,24 @@ mod tests {
 
     #[test]
     fn addresses_are_checked() {
-        assert_eq!(place("https://host/v1/"), Ok("host/v1"));
-        assert!(place("host/v1").is_err());
+        let place = |url| Address::of(url).map(|address| address.place().to_owned());
+        assert_eq!(place("https://host/v1/"), Ok("host/v1".into()));
+        assert_eq!(place("https://host/v1?key=abc@def"), Ok("host/v1".into()));
+        assert!(place("host/v1?key=secret").is_err_and(|error| !error.contains("secret")));
         assert!(place("https://me:secret@host/v1").unwrap_err().contains("password"));
         assert!(!place("https://me:secret@host/v1").unwrap_err().contains("secret"));
+    }
+
+    #[test]
+    fn a_query_is_sent_and_not_shown() {
+        let address = Address::of("https://host/v1/?version=1&key=secret#x").unwrap();
+        assert_eq!(address.to("files"), "https://host/v1/files?version=1&key=secret");
+        assert_eq!(
+            address.to("batches?limit=1"),
+            "https://host/v1/batches?limit=1&version=1&key=secret"
+        );
+        assert_eq!(address.shown("batches?limit=1"), "https://host/v1/batches");
+        assert_eq!((address.host(), address.hide("no secret".into())), ("host", "no [key]".into()));
+        assert_eq!(Address::of("http://h:1/v1").unwrap().to("a"), "http://h:1/v1/a");
     }
 }

@@ -1,39 +1,36 @@
-//! Where is the compiled library kept, and is it still the one on disk?
+//! The compiled library, wherever it is kept: the one way in.
 //!
-//! An atlas is one directory. What is large (indexes, vectors) lies in files named by a digest of
-//! everything they were made from, written under a temporary name and renamed, so that a reader
-//! sees a whole file or none. What says which of them count (skills, neighborhoods, settings) lies
-//! in one SQLite file and changes in one transaction. A kill at any moment leaves the last whole
-//! state and at most a temporary file. One process writes at a time; any number read.
+//! An atlas is a [`Store`] and the rules for it. [`Atlas::compile`] makes one more generation of it,
+//! [`Atlas::snapshot`] opens the one that counts, and all answers come from that. Whoever reads
+//! never compiles and never writes; who wants to be sure that a changed library is compiled first
+//! asks [`Atlas::state`] and decides.
 
-mod catalog;
-mod dense;
 mod ledger;
-mod pages;
 mod recorded;
-mod sparse;
-mod vectors;
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-pub use self::catalog::{Catalog, Compiled, SkillRow};
-pub use self::ledger::{Batch, Ledger, Spend};
+pub(crate) use self::ledger::Entry;
+pub use self::ledger::{AdoptError, Batch, Ledger, Replays, Spend, start_of_day};
 pub use self::recorded::{Budget, Outbox, Recorded, Spent};
-pub use self::sparse::{Opened, Provenance};
-use crate::diagnostic::Diagnostic;
+use crate::compile::{self, CompileReport, Job};
 use crate::embedding::EmbedError;
 use crate::index::IndexError;
-use crate::library::{LoadError, LoadOptions, Root, stamp};
+use crate::kept::{self, Kept, KeptPage, Relative};
+use crate::library::{Library, LoadError};
+use crate::protocol::Protocol;
+use crate::search::SearchError;
+use crate::skill::SkillId;
+use crate::snapshot::{Head, LibraryMark, Snapshot, SnapshotError};
+use crate::store::{Claim, Log, Memory, Store, StoreError, Version};
 
-/// The directory of an atlas.
-#[derive(Debug, Clone)]
+/// The compiled library.
+#[derive(Clone)]
 pub struct Atlas {
-    path: PathBuf,
+    store: Arc<dyn Store>,
+    /// Where pages of the same skills are kept too: they count, and are not written.
+    relatives: Vec<Relative>,
 }
 
 /// Why the atlas could not be used.
@@ -42,201 +39,220 @@ pub enum AtlasError {
     /// The library could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// An index file turned out damaged while it was in use.
-    #[error("cannot use {}; delete it and run the command again to rebuild it", path.display())]
-    Index {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: IndexError,
-    },
-    /// A file or folder of the atlas could not be read or written.
-    #[error("cannot {action} {}", path.display())]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The catalog could not be read or written.
-    #[error("cannot use {}; move it away to compile anew, or name another --atlas", path.display())]
-    Catalog {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
-    },
-    /// The atlas was made by a later version.
-    #[error("{} has format {found}, this program knows formats up to {known}; use a newer fingerpost, or another --atlas", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: i64,
-        /// The latest we know.
-        known: i64,
-    },
-    /// A view of pages was asked for, and the pages are not those of the library on disk.
-    #[error("{} has no pages of this library as it is now; run `fingerpost compile` first", path.display())]
-    NotCompiled {
-        /// The atlas.
-        path: PathBuf,
-    },
+    /// What keeps it failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no state that could be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     /// Texts could not be embedded.
     #[error(transparent)]
     Embed(#[from] EmbedError),
-    /// Another process is writing.
-    #[error("{} is being written by another fingerpost{}; wait for it, or use another --atlas", path.display(), writer.map_or(String::new(), |pid| format!(" (process {pid})")))]
-    Locked {
-        /// The atlas.
-        path: PathBuf,
-        /// The process, if it left its number.
-        writer: Option<u32>,
+    /// A request could not be searched for.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// It was compiled from another library.
+    #[error(
+        "{atlas} is the atlas of another library ({}), not of {given}",
+        if theirs.is_empty() { "made in memory" } else { theirs }
+    )]
+    OtherLibrary {
+        /// Where the atlas is.
+        atlas: String,
+        /// What it was compiled from.
+        theirs: String,
+        /// What was given.
+        given: String,
     },
-    /// What was written cannot be read back.
-    #[error("{} is damaged ({message}); run `fingerpost compile --rebuild`", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        message: String,
+    /// A library without a single skill is not compiled: it would hide what is there.
+    #[error("{library} has no skill that could be compiled")]
+    NoSkills {
+        /// What was given.
+        library: String,
     },
 }
 
-/// What is remembered of the library between two runs.
-#[derive(Debug, Serialize, Deserialize)]
-struct Remembered {
-    stamp: String,
-    library: String,
-    findings: usize,
+impl From<IndexError> for AtlasError {
+    fn from(error: IndexError) -> Self {
+        Self::Search(error.into())
+    }
 }
 
-/// The right to write to an atlas, held until dropped.
-#[derive(Debug)]
-pub struct WriteLock {
-    _file: File,
+/// How an atlas and a library stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// The last generation is of the library as it is, and of all that is kept.
+    Current,
+    /// Something has changed since.
+    Changed,
+    /// Nothing is compiled yet, or what was is damaged.
+    Missing,
 }
 
-/// Files of one kind that are kept: those of the last few versions of the library.
-const KEPT_FILES: usize = 8;
+/// The work of compiling, as it is claimed.
+const COMPILING: &str = "compile";
+
+/// For how long a claim holds where the system does not end it with its holder.
+const LEASE: Duration = Duration::from_secs(600);
 
 impl Atlas {
-    /// The atlas in this directory, which need not exist yet.
-    pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+    /// The atlas that this store keeps, or will keep.
+    pub fn new(store: impl Store + 'static) -> Self {
+        Self { store: Arc::new(store), relatives: Vec::new() }
     }
 
-    /// Where a library's atlas is by default: `.fingerpost` in its folder, or beside its file.
-    pub fn default_path(root: &Path) -> PathBuf {
-        let folder = if root.is_file() { root.parent().unwrap_or(Path::new("")) } else { root };
-        folder.join(".fingerpost")
+    /// An atlas that ends with the process.
+    pub fn in_memory() -> Self {
+        Self::new(Memory::new())
     }
 
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Takes the kept pages of another store into account: of the same skills, seen another way.
+    #[must_use]
+    pub fn with_relatives(mut self, relatives: Vec<Relative>) -> Self {
+        self.relatives.extend(relatives);
+        self
     }
 
-    /// Takes the right to write, or says who has it. The system gives it back when the process
-    /// ends, however it ends.
-    pub fn lock(&self) -> Result<WriteLock, AtlasError> {
-        let path = self.path.join("lock");
-        let failed = |source| AtlasError::File { action: "write", path: path.clone(), source };
-        fs::create_dir_all(&self.path).map_err(failed)?;
-        let mut file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let writer = fs::read_to_string(&path).ok().and_then(|pid| pid.trim().parse().ok());
-                return Err(AtlasError::Locked { path: self.path.clone(), writer });
+    /// What keeps it.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Where it is, for people.
+    pub fn name(&self) -> String {
+        self.store.name()
+    }
+
+    /// The state that counts now.
+    pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
+        Snapshot::open(Arc::clone(&self.store))
+    }
+
+    /// Compiles a library as a protocol says, without a model.
+    ///
+    /// ```
+    /// # use fingerpost::{atlas::Atlas, library::Library, protocol::Protocol};
+    /// let library = Library::from_skills(vec![]).value;
+    /// assert!(Atlas::in_memory().compile(&library, &Protocol::ours()).is_err(), "it has no skill");
+    /// ```
+    pub fn compile(
+        &self,
+        library: &Library,
+        protocol: &Protocol,
+    ) -> Result<(Snapshot, CompileReport), AtlasError> {
+        self.compile_as(&Job::new(library, protocol), &self.claim()?)
+    }
+
+    /// Compiles as a job says; the claim keeps others away.
+    pub fn compile_as(
+        &self,
+        job: &Job<'_>,
+        claim: &Claim,
+    ) -> Result<(Snapshot, CompileReport), AtlasError> {
+        let given = || job.mark.roots.join(", ");
+        if job.library.skills().is_empty() {
+            return Err(AtlasError::NoSkills { library: given() });
+        }
+        if let Some(head) = self.head()
+            && !belongs(&head.library, &job.mark, || self.shares_skills(job.library))
+        {
+            let theirs = head.library.roots.join(", ");
+            return Err(AtlasError::OtherLibrary { atlas: self.name(), theirs, given: given() });
+        }
+        compile::compile(self, job, claim)
+    }
+
+    /// The right to compile, which one has at a time.
+    pub fn claim(&self) -> Result<Claim, StoreError> {
+        self.store.claim(COMPILING, LEASE)
+    }
+
+    /// Is what was compiled still the library whose files look like `stamp`, with all that is kept?
+    pub fn state(&self, stamp: &str) -> State {
+        let Some(head) = self.head() else { return State::Missing };
+        let same = head.library.stamp == stamp && !stamp.is_empty();
+        let kept = self.mark().is_ok_and(|mark| mark == head.kept);
+        if same && kept { State::Current } else { State::Changed }
+    }
+
+    /// May a library with these roots be compiled into it, or answered from it? Where the roots do
+    /// not tell, its skills do: a library may have moved.
+    pub fn belongs(&self, mark: &LibraryMark, library: impl FnOnce() -> Option<Library>) -> bool {
+        let shares = || library().is_none_or(|library| self.shares_skills(&library));
+        self.head().is_none_or(|head| belongs(&head.library, mark, shares))
+    }
+
+    /// Has a library at least half of its skills, or of ours, in common with the atlas?
+    fn shares_skills(&self, library: &Library) -> bool {
+        let Ok(snapshot) = self.snapshot() else { return true };
+        let known = |id: &SkillId| {
+            snapshot.find(id.as_str()).is_some_and(|s| snapshot.row(s).id == id.as_str())
+        };
+        let shared = library.skills().iter().filter(|skill| known(&skill.id)).count();
+        shared * 2 >= library.skills().len().min(snapshot.len())
+    }
+
+    /// The head alone, without its files; `None` if there is none that could be used.
+    pub fn head(&self) -> Option<Head> {
+        let bytes = self.store.head().ok().flatten()?;
+        Head::from_bytes(&bytes).ok()
+    }
+
+    pub(crate) fn version(&self) -> Result<Version, StoreError> {
+        Ok(Version::of(self.store.head()?.as_deref()))
+    }
+
+    /// The number that the next generation comes after.
+    pub(crate) fn last_generation(&self) -> u64 {
+        match (self.head(), self.store.head()) {
+            (Some(head), _) => head.generation,
+            // A damaged head does not tell; the clock is ahead of any count.
+            (None, Ok(Some(_))) => {
+                let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                since.unwrap_or_default().as_secs()
             }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-        }
-        file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(failed)?;
-        Ok(WriteLock { _file: file })
-    }
-
-    /// How many findings the last loading had, if the library is remembered.
-    pub fn remembered_findings(&self) -> usize {
-        self.remembered().map_or(0, |remembered| remembered.findings)
-    }
-
-    /// Is the library on disk still the one that was compiled last?
-    pub fn is_current(&self, roots: &[Root], options: LoadOptions, compiled: &Compiled) -> bool {
-        self.stamp(roots, options).is_some_and(|stamp| stamp == compiled.stamp)
-    }
-
-    fn remembered(&self) -> Option<Remembered> {
-        serde_json::from_slice(&fs::read(self.path.join("library.json")).ok()?).ok()
-    }
-
-    /// What the library's files look like from outside; `None` where they change under our eyes:
-    /// then nothing is remembered.
-    pub fn stamp(&self, roots: &[Root], options: LoadOptions) -> Option<String> {
-        let files = stamp(roots).ok()?;
-        let settings = format!("{} {}", options.include_manual, env!("CARGO_PKG_VERSION"));
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(files.as_bytes()).update(settings.as_bytes());
-        Some(hasher.finalize().to_hex().to_string())
-    }
-
-    /// Writes a file that can be done without: a failure is a finding.
-    fn write(&self, target: &Path, bytes: &[u8]) -> Result<(), Box<Diagnostic>> {
-        self.replace(target, bytes).map_err(|error| {
-            let message = format!("cannot be written: {error}");
-            let finding = Diagnostic::warning("atlas-not-written", target, message)
-                .hint("the work is done again next time; name a folder for it with --atlas");
-            Box::new(finding)
-        })
-    }
-
-    /// Writes a file that cannot.
-    fn write_or_fail(&self, target: &Path, bytes: &[u8]) -> Result<(), AtlasError> {
-        self.replace(target, bytes).map_err(|source| AtlasError::File {
-            action: "write",
-            path: target.to_path_buf(),
-            source,
-        })
-    }
-
-    /// Writes beside the target, flushes to the disk, renames.
-    fn replace(&self, target: &Path, bytes: &[u8]) -> io::Result<()> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let folder = target.parent().unwrap_or(&self.path);
-        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = folder.join(format!(".{name}.{process}.{count}.tmp"));
-        let written = fs::create_dir_all(folder)
-            .and_then(|()| File::create(&temporary))
-            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&temporary, target));
-        if written.is_err() {
-            // What could not be finished is of no use to anyone.
-            let _ = fs::remove_file(&temporary);
-        }
-        written
-    }
-
-    /// Forgets the oldest files of a folder; whoever has one open keeps it until done.
-    fn prune(&self, folder: &Path) {
-        let Ok(entries) = fs::read_dir(folder) else { return };
-        let mut files: Vec<(std::time::SystemTime, PathBuf)> = entries
-            .flatten()
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
-        files.sort();
-        let surplus = files.len().saturating_sub(KEPT_FILES);
-        for (_, file) in &files[..surplus] {
-            // Another process may have been quicker.
-            let _ = fs::remove_file(file);
+            (None, _) => 0,
         }
     }
+
+    /// All pages that a person or money made.
+    pub fn kept(&self) -> Result<Kept, StoreError> {
+        Kept::read(self.store.as_ref(), &self.relatives)
+    }
+
+    /// Keeps pages; they count from the next compilation on.
+    pub fn keep(&self, pages: &[KeptPage]) -> Result<(), StoreError> {
+        kept::keep(self.store.as_ref(), pages)
+    }
+
+    /// Deletes all that is kept of some skills, wherever it is kept; says how many records went.
+    pub fn forget(&self, skills: &[SkillId]) -> Result<usize, StoreError> {
+        let mut gone = 0;
+        for store in self.stores() {
+            gone += store.rewrite(Log::Pages, &mut |record| {
+                serde_json::from_slice::<KeptPage>(&record.bytes)
+                    .is_ok_and(|page| !skills.contains(&page.skill))
+            })?;
+        }
+        Ok(gone)
+    }
+
+    /// What models were asked, and what that cost.
+    pub fn ledger(&self, replays: Replays) -> Result<Ledger, StoreError> {
+        Ledger::open(Arc::clone(&self.store), replays)
+    }
+
+    fn mark(&self) -> Result<String, StoreError> {
+        kept::mark(self.store.as_ref(), &self.relatives)
+    }
+
+    fn stores(&self) -> impl Iterator<Item = &dyn Store> {
+        let relatives = self.relatives.iter().map(|relative| relative.store.as_ref());
+        std::iter::once(self.store.as_ref()).chain(relatives)
+    }
+}
+
+/// Is it the same library? The same roots are; of others, their skills decide.
+fn belongs(theirs: &LibraryMark, given: &LibraryMark, shares: impl FnOnce() -> bool) -> bool {
+    theirs.roots == given.roots || theirs.digest == given.digest || shares()
 }

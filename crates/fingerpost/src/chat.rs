@@ -4,7 +4,7 @@
 //! its limits belong to whoever implements the trait. What is asked is a value with a key, so that
 //! an answer can be kept, found again and replayed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,35 @@ pub trait Chat: Send + Sync {
 
     /// Asks once. Trouble of the transport has been borne before an error comes back.
     fn complete(&self, prompt: &Prompt) -> Result<Reply, ChatError>;
+
+    /// The same, asking for leave before every request that is sent: bearing trouble may take several.
+    fn complete_within(&self, prompt: &Prompt, leave: &dyn Leave) -> Result<Reply, ChatError> {
+        leave.to_send()?;
+        self.complete(prompt)
+    }
+
+    /// Rejections that need not be the prompts' fault, because nobody else was answered either.
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+}
+
+/// Keeps somebody's limits while a call is made.
+pub trait Leave {
+    /// Asked before each request; an error keeps it from being sent.
+    fn to_send(&self) -> Result<(), ChatError>;
+
+    /// The answer to the request just sent did not arrive: it may have to be paid for all the same.
+    fn lost(&self);
+}
+
+/// Prompts that were rejected while nobody else was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// Their keys.
+    pub keys: BTreeSet<String>,
+    /// What the server said of the last one.
+    pub message: String,
 }
 
 /// All that a model is asked, in the order in which it reads: what many prompts have in common
@@ -81,11 +110,12 @@ impl Prompt {
         self.schema.as_ref().map_or("text", |schema| &schema.name)
     }
 
-    /// About how many tokens it has: shared ones, and all.
+    /// About how many tokens it has: shared ones, and all. A server reads the form of the answer too.
     pub fn tokens(&self) -> (usize, usize) {
         let shared = estimate_tokens(&self.system) + estimate_tokens(&self.shared);
         let rest: usize = self.messages.iter().map(|message| estimate_tokens(&message.text)).sum();
-        (shared, shared + rest)
+        let form = self.schema.as_ref().map_or(0, |form| estimate_tokens(&form.schema.to_string()));
+        (shared, shared + rest + form)
     }
 }
 
@@ -124,12 +154,26 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl Usage {
+    /// More tokens than any call can take: a server that counts more is mistaken.
+    pub const MOST: u64 = 1 << 40;
+
+    /// The same, where a server counted what cannot be.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let input = self.input.min(Self::MOST);
+        let cached = self.cached.min(input);
+        let written = self.written.min(input - cached);
+        Self { input, cached, written, output: self.output.min(Self::MOST) }
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.cached += other.cached;
-        self.written += other.written;
-        self.output += other.output;
+        self.input = self.input.saturating_add(other.input);
+        self.cached = self.cached.saturating_add(other.cached);
+        self.written = self.written.saturating_add(other.written);
+        self.output = self.output.saturating_add(other.output);
     }
 }
 
@@ -215,6 +259,17 @@ impl ChatError {
     }
 }
 
+/// An address as it may be written down and shown: without user, password, query and fragment, which
+/// may hold a key.
+pub fn public_address(address: &str) -> String {
+    let end = address.find(['?', '#']).unwrap_or(address.len());
+    let address = &address[..end];
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    format!("{scheme}://{host}{path}")
+}
+
 /// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
@@ -231,7 +286,7 @@ pub struct Price {
 impl Price {
     /// What a call cost, in US dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
-        let plain = usage.input.saturating_sub(usage.cached + usage.written);
+        let plain = usage.input.saturating_sub(usage.cached).saturating_sub(usage.written);
         let parts = [
             (plain, self.input),
             (usage.cached, self.cached),
@@ -351,6 +406,30 @@ mod tests {
         let cost = price.of(&usage);
         assert!((cost - (0.2 + 0.06 + 0.25 + 2.0)).abs() < 1e-9, "{cost}");
         assert!((price.times(0.5).of(&usage) - cost / 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_cannot_be_counted_breaks_no_sum() {
+        let huge = Usage { input: u64::MAX, cached: u64::MAX, written: u64::MAX, output: u64::MAX };
+        let mut sum = huge;
+        sum += huge;
+        assert_eq!(sum, huge);
+        assert_eq!(
+            huge.bounded(),
+            Usage { input: 1 << 40, cached: 1 << 40, written: 0, output: 1 << 40 }
+        );
+        let price = Price { input: 1.0, cached: 0.1, written: 1.25, output: 4.0 };
+        assert!(price.of(&huge).is_finite());
+    }
+
+    #[test]
+    fn addresses_are_shown_without_their_secrets() {
+        let check = |address, shown: &str| assert_eq!(public_address(address), shown);
+        check("https://host/v1", "https://host/v1");
+        check("https://me:secret@host:8080/v1/", "https://host:8080/v1/");
+        check("https://host/v1?key=secret#there", "https://host/v1");
+        check("https://host?key=a@b/c", "https://host");
+        check("host/v1?key=secret", "host/v1");
     }
 
     #[test]

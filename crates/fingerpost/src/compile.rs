@@ -1,47 +1,111 @@
 //! How does a library become an atlas?
 //!
 //! ```text
-//! skills ──► clustering text ──► vectors ──► neighborhoods ──► pages
+//! skills ──► vectors ──► neighborhoods ──► pages ──► indexes ──► one more generation
 //! ```
 //!
 //! The first time, and whenever asked to, everything is computed. After that a change of the library
 //! costs what it touches: unchanged skills keep their vectors, new or changed ones are placed into
-//! the neighborhoods there are, and only neighborhoods that changed get new pages.
+//! the neighborhoods there are, and only neighborhoods that changed get new pages. What a person or
+//! money made is read, never written over. Each step that takes long is put aside as soon as it is
+//! done (`work.rs`), so that whoever was interrupted goes on from there.
+
+mod files;
+mod group;
+mod work;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 
-use crate::atlas::{Compiled, SkillRow};
-use crate::embedding::{EmbedError, Embedder, Fit, FitConfig, Profile, Role, Vectors};
-use crate::index::SparseIndex;
+pub use self::group::Change;
+use self::group::{Grouped, group};
+use self::work::Work;
+use crate::atlas::{Atlas, AtlasError};
+use crate::embedding::Embedder;
+use crate::kept::{Kept, KeptPage, Origin, keep, root_of};
 use crate::library::Library;
-use crate::neighborhood::{NeighborhoodConfig, Report, partition, update};
-use crate::page::write::{Again, WriteConfig, Writer, pages_of, write_pages};
-use crate::route::none;
-use crate::search::tuning::{Tuning, tune};
-use crate::skill::SkillIdx;
-use crate::view::{View, clustering_text};
+use crate::neighborhood::Report;
+use crate::page::Pages;
+use crate::page::llm::{Neighborhood, Wanted, Written, rows};
+use crate::page::local::LocalConfig;
+use crate::page::write::{Again, Known, PageRow, WriteConfig, units, write_pages};
+use crate::protocol::Protocol;
+use crate::skill::{Skill, SkillId};
+use crate::snapshot::{LibraryMark, Snapshot, SnapshotError};
+use crate::store::{Claim, StoreError};
 
-/// What makes the vectors.
-pub enum Vectorizer<'a> {
-    /// Vectors fitted to the library itself.
-    Fit(FitConfig),
-    /// A model from outside.
-    Model(&'a dyn Embedder),
-}
-
-/// How to compile.
-#[derive(Debug, Clone, Copy)]
-pub struct CompileConfig {
-    /// How neighborhoods are made.
-    pub neighborhood: NeighborhoodConfig,
+/// What is to be compiled, and how.
+pub struct Job<'a> {
+    /// The skills.
+    pub library: &'a Library,
+    /// Where they come from, what their files looked like, how many findings there were.
+    pub mark: LibraryMark,
+    /// Every setting that changes a result.
+    pub protocol: &'a Protocol,
+    /// What makes the vectors; `None` for the library itself.
+    pub embedder: Option<&'a dyn Embedder>,
+    /// Who writes pages.
+    pub writer: Writer<'a>,
+    /// Which pages are written again.
+    pub again: Again,
     /// Compute everything anew; pages of documents that are known stay.
     pub rebuild: bool,
-    /// Who writes the pages.
-    pub writer: Writer,
-    /// Which known pages are written again.
-    pub again: Again,
+    /// Hears what is going on.
+    pub on_event: &'a (dyn Fn(Event) + Sync),
+}
+
+impl<'a> Job<'a> {
+    /// The plain case: the local writer, vectors fitted to the library, nobody listening.
+    pub fn new(library: &'a Library, protocol: &'a Protocol) -> Self {
+        Self {
+            library,
+            mark: LibraryMark::default(),
+            protocol,
+            embedder: None,
+            writer: Writer::Local,
+            again: Again::Nothing,
+            rebuild: false,
+            on_event: &|_| {},
+        }
+    }
+}
+
+/// Who writes pages.
+pub enum Writer<'a> {
+    /// Chooses from the documents; no model.
+    Local,
+    /// A language model writes what is not its own yet; until it has, the local pages stand.
+    Model(Model<'a>),
+}
+
+/// A language model that writes pages.
+pub struct Model<'a> {
+    /// The model with its settings: part of each page's key.
+    pub identity: String,
+    /// Has these neighborhoods written, saying of each skill what became of it; more than once, if
+    /// it likes.
+    pub write: &'a WriteWith<'a>,
+}
+
+/// How a model is asked for the pages of neighborhoods.
+pub type WriteWith<'a> = dyn Fn(&[Neighborhood<'_>], &(dyn Fn(&SkillId, &Written) + Sync)) + 'a;
+
+/// What is going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Skills are being compared.
+    Comparing(usize),
+    /// So many of so many pages are done.
+    Writing(usize, usize),
+    /// Indexes are being made.
+    Indexing,
+    /// A file of the atlas is damaged and is made again.
+    Damaged(String),
+    /// A kept file is damaged; its copy has everything.
+    Mended(String),
 }
 
 /// What a compilation did.
@@ -63,230 +127,194 @@ pub struct CompileReport {
     pub written: usize,
 }
 
-/// Of the skills, the share that may be placed one by one before everything is computed anew: by
-/// then the fitted vectors and the threshold describe another library.
-const MAX_PLACED_SHARE: f64 = 0.2;
+/// How often a compilation starts again because somebody else has committed in the meantime.
+const TRIES: usize = 3;
 
-/// Compiles a library, starting from what was compiled `before`; `progress` hears how many skills
-/// have their page.
-pub fn compile(
-    library: &Library,
-    stamp: String,
-    mut before: Option<Compiled>,
-    vectorizer: &Vectorizer<'_>,
-    config: &CompileConfig,
-    progress: &(dyn Fn(usize) + Sync),
-) -> Result<(Compiled, CompileReport), EmbedError> {
-    let known = before.as_mut().map(|before| std::mem::take(&mut before.pages)).unwrap_or_default();
-    let (mut compiled, mut report) = group(library, stamp, before, vectorizer, config)?;
-    let how = WriteConfig {
-        writer: config.writer,
-        again: config.again,
-        min_contrast: config.neighborhood.min_contrast,
-    };
-    let pages = write_pages(library, &compiled.neighborhoods, &known, &how, progress);
-    compiled.pages = pages.rows;
-    compiled.writer = config.writer.identity();
-    compiled.none_below = none_below(library, &compiled);
-    report.written = pages.fresh;
-    Ok((compiled, report))
-}
-
-/// How much of a request some skill must explain, as the library itself tells with its pages of now.
-pub fn none_below(library: &Library, compiled: &Compiled) -> f64 {
-    let pages = pages_of(&compiled.pages, library);
-    let config = compiled.tuning.config(View::Full);
-    let index = SparseIndex::build(library, &pages, &config);
-    none::calibrate(library, &pages, &compiled.neighborhoods, &index)
-        .expect("an index just built is sound")
-}
-
-/// Vectors and neighborhoods; the pages are still to be written.
-fn group(
-    library: &Library,
-    stamp: String,
-    before: Option<Compiled>,
-    vectorizer: &Vectorizer<'_>,
-    config: &CompileConfig,
-) -> Result<(Compiled, CompileReport), EmbedError> {
-    let skills = SkillRow::of(library);
-    let change = before.as_ref().map(|before| Change::between(&before.skills, &skills));
-    let carried = before.zip(change.as_ref()).filter(|(before, change)| {
-        let placed = before.placed + change.fresh();
-        !config.rebuild
-            && before.config == config.neighborhood
-            && vectorizer.continues(&before.profile)
-            && placed as f64 <= MAX_PLACED_SHARE * skills.len() as f64
-    });
-    let (added, changed, removed) = change
-        .as_ref()
-        .map_or((skills.len(), 0, 0), |change| (change.added, change.changed, change.removed));
-    let library_digest = library.digest().to_hex().to_string();
-    let Some((before, change)) = carried else {
-        let Embedded { profile, vectors, model, tuning } = vectorizer.embed_all(library)?;
-        let max_distance = config.neighborhood.max_distance.for_profile(&profile);
-        let (neighborhoods, report) =
-            partition(&vectors, &NeighborhoodConfig { max_distance, ..config.neighborhood });
-        let done = CompileReport {
-            added,
-            changed,
-            removed,
-            embedded: skills.len(),
-            touched: neighborhoods.len(),
-            partition: Some(report.clone()),
-            written: 0,
-        };
-        let compiled = Compiled {
-            skills,
-            neighborhoods,
-            calibration: report.calibration,
-            config: config.neighborhood,
-            profile,
-            embedder: String::new(),
-            vectors,
-            model,
-            tuning,
-            none_below: 0.0,
-            library: library_digest,
-            stamp,
-            placed: 0,
-            pages: Vec::new(),
-            writer: String::new(),
-        };
-        return Ok((compiled, done));
-    };
-    let vectors = vectorizer.embed_new(library, &before, &change.came_from)?;
-    let max_distance = before.calibration.max_distance;
-    let max_size = config.neighborhood.max_size;
-    let update = update(&before.neighborhoods, &change.came_from, &vectors, max_distance, max_size);
-    let done = CompileReport {
-        added,
-        changed,
-        removed,
-        embedded: change.fresh(),
-        touched: update.changed.len(),
-        partition: None,
-        written: 0,
-    };
-    let compiled = Compiled {
-        skills,
-        neighborhoods: update.neighborhoods,
-        vectors,
-        library: library_digest,
-        stamp,
-        placed: before.placed + change.fresh(),
-        ..before
-    };
-    Ok((compiled, done))
-}
-
-/// What became of a library's skills.
-struct Change {
-    /// For each new row, the row before it of the same id and document.
-    came_from: Vec<Option<SkillIdx>>,
-    added: usize,
-    changed: usize,
-    removed: usize,
-}
-
-impl Change {
-    fn between(before: &[SkillRow], now: &[SkillRow]) -> Self {
-        let rows: BTreeMap<&str, usize> =
-            before.iter().enumerate().map(|(row, skill)| (skill.id.as_str(), row)).collect();
-        let mut change = Change { came_from: vec![], added: 0, changed: 0, removed: 0 };
-        let mut known = 0;
-        for skill in now {
-            let row = rows.get(skill.id.as_str()).copied();
-            let same = row.filter(|&row| before[row].digest == skill.digest);
-            known += usize::from(row.is_some());
-            change.added += usize::from(row.is_none());
-            change.changed += usize::from(row.is_some() && same.is_none());
-            change.came_from.push(same.map(|row| SkillIdx(row as u32)));
-        }
-        change.removed = before.len() - known;
-        change
+/// Compiles a library into an atlas; the claim says that nobody else does.
+pub(crate) fn compile(
+    atlas: &Atlas,
+    job: &Job<'_>,
+    _claim: &Claim,
+) -> Result<(Snapshot, CompileReport), AtlasError> {
+    let mut made = make(atlas, job);
+    for _ in 1..TRIES {
+        let Err(AtlasError::Store(StoreError::Overtaken { .. })) = &made else { break };
+        made = make(atlas, job);
     }
-
-    fn fresh(&self) -> usize {
-        self.added + self.changed
+    let (snapshot, report) = made?;
+    let Writer::Model(model) = &job.writer else { return Ok((snapshot, report)) };
+    // What is there is served while the model writes, which may take hours.
+    if !write_by_model(atlas, job, model, &snapshot)? {
+        return Ok((snapshot, report));
     }
+    let again = Job {
+        writer: Writer::Local,
+        again: Again::Nothing,
+        rebuild: false,
+        mark: job.mark.clone(),
+        ..*job
+    };
+    let (snapshot, later) = make(atlas, &again)?;
+    Ok((snapshot, CompileReport { written: report.written.max(later.written), ..report }))
 }
 
-/// A library's vectors, and what made them.
-struct Embedded {
-    profile: Profile,
-    vectors: Vectors,
-    model: Option<Vec<u8>>,
-    tuning: Tuning,
+/// One more generation, without a model.
+fn make(atlas: &Atlas, job: &Job<'_>) -> Result<(Snapshot, CompileReport), AtlasError> {
+    let Job { library, on_event, .. } = job;
+    let (before, told) = before(atlas, job)?;
+    let kept = atlas.kept()?;
+    kept.damaged.iter().for_each(|file| on_event(Event::Mended(file.clone())));
+    let work = Work::new(atlas.store().as_ref());
+
+    on_event(Event::Comparing(library.skills().len()));
+    let grouped = group(job, before.as_ref(), &work)?;
+    let pages = pages(job, &grouped, before.as_ref(), &kept, &work)?;
+    on_event(Event::Indexing);
+    let version = atlas.version()?;
+    let head = files::make(atlas, job, &grouped, &pages.rows, kept.mark, told.as_deref())?;
+
+    let report = CompileReport { written: pages.fresh, ..grouped.report };
+    // What was only damaged is as it was: no other generation.
+    if atlas.head().as_ref() != Some(&head) {
+        atlas.store().commit(version, &head.to_bytes())?;
+    }
+    let snapshot = Snapshot::open(Arc::clone(atlas.store()))?;
+    files::prune(atlas.store().as_ref(), snapshot.head());
+    Ok((snapshot, report))
 }
 
-impl Vectorizer<'_> {
-    /// Are vectors of this profile ours to add to? A fit stays in use until all is made anew.
-    fn continues(&self, profile: &Profile) -> bool {
-        match self {
-            Vectorizer::Fit(_) => Fit::made(profile),
-            Vectorizer::Model(embedder) => embedder.profile() == profile,
+/// The generation before, if all that a compilation starts from is sound. What is not is made
+/// again: nothing in it was made by a person or money. Also says which file was told to be damaged.
+fn before(atlas: &Atlas, job: &Job<'_>) -> Result<(Option<Snapshot>, Option<String>), AtlasError> {
+    let checked = atlas.snapshot().and_then(|before| before.check().map(|()| before));
+    match checked {
+        Ok(before) => Ok((Some(before), None)),
+        Err(SnapshotError::Empty { .. }) => Ok((None, None)),
+        Err(error) => {
+            let text = error.to_string();
+            let SnapshotError::Damaged { file, .. } = error else { return Err(error.into()) };
+            (job.on_event)(Event::Damaged(text));
+            Ok((None, Some(file)))
         }
     }
+}
 
-    fn embed_all(&self, library: &Library) -> Result<Embedded, EmbedError> {
-        let texts: Vec<String> = library.skills().iter().map(clustering_text).collect();
-        match self {
-            Vectorizer::Fit(config) => {
-                let (fit, vectors) = Fit::train(&texts, config);
-                let tuning = tune(library, |texts| Fit::train(texts, config).0)?;
-                let (profile, model) = (fit.profile().clone(), Some(fit.to_bytes()));
-                Ok(Embedded { profile, vectors, model, tuning })
-            }
-            Vectorizer::Model(embedder) => {
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                let vectors = embedder.embed(&texts, Role::Document)?;
-                let tuning = tune(library, |_| *embedder)?;
-                let profile = embedder.profile().clone();
-                Ok(Embedded { profile, vectors, model: None, tuning })
+/// Skills whose pages are put aside together.
+const TOGETHER: usize = 1024;
+
+/// The pages of all skills, in their order.
+fn pages(
+    job: &Job<'_>,
+    grouped: &Grouped,
+    before: Option<&Snapshot>,
+    kept: &Kept,
+    work: &Work<'_>,
+) -> Result<crate::page::write::Written, AtlasError> {
+    let config = WriteConfig {
+        local: LocalConfig { language: job.protocol.language },
+        again: job.again,
+        min_contrast: job.protocol.neighborhood.min_contrast,
+    };
+    let mut known =
+        Known { kept: kept.rows(job.library, &job.mark.roots), before: BTreeMap::new() };
+    if let Some(before) = before {
+        let rows = before.page_rows()?.iter();
+        known.before = rows.map(|row| (row.skill.clone(), row.clone())).collect();
+    }
+    let units = units(job.library, &grouped.neighborhoods, config.min_contrast);
+    let done = AtomicUsize::new(0);
+    let all = job.library.skills().len();
+    let progress = |members: usize| {
+        let done = done.fetch_add(members, Ordering::Relaxed) + members;
+        (job.on_event)(Event::Writing(done, all));
+    };
+    let mut written = crate::page::write::Written::default();
+    for units in together(&units) {
+        let write = || write_pages(units, &known, &config, &progress);
+        // What costs little is not worth a file.
+        let some = match before {
+            Some(_) => write(),
+            None => work.pages(units, &known.kept, &config, write),
+        };
+        written.rows.extend(some.rows);
+        written.fresh += some.fresh;
+    }
+    written.rows.sort_by(|a, b| a.skill.cmp(&b.skill));
+    Ok(written)
+}
+
+/// Pieces of about as many skills as are put aside together.
+fn together<'a, 'b>(units: &'b [Vec<&'a Skill>]) -> impl Iterator<Item = &'b [Vec<&'a Skill>]> {
+    let mut rest = units;
+    std::iter::from_fn(move || {
+        let mut skills = 0;
+        let end = rest.iter().position(|unit| {
+            skills += unit.len();
+            skills >= TOGETHER
+        });
+        let (some, after) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+        rest = after;
+        (!some.is_empty()).then_some(some)
+    })
+}
+
+/// Has a model write what is not its own yet, keeping each page as soon as it is there. Says whether
+/// anything new was kept.
+fn write_by_model(
+    atlas: &Atlas,
+    job: &Job<'_>,
+    model: &Model<'_>,
+    snapshot: &Snapshot,
+) -> Result<bool, AtlasError> {
+    let min_contrast = job.protocol.neighborhood.min_contrast;
+    let work = rows::wanted(
+        job.library,
+        snapshot.neighborhoods(),
+        min_contrast,
+        snapshot.page_rows()?,
+        &model.identity,
+        job.again,
+    );
+    let members: BTreeMap<&SkillId, (&Skill, &[&Skill])> = work
+        .iter()
+        .flat_map(|unit| unit.members.iter().map(|skill| (&skill.id, (*skill, &unit.members[..]))))
+        .collect();
+    let (identity, roots) = (model.identity.as_str(), &job.mark.roots);
+    let kept: Mutex<BTreeMap<SkillId, PageRow>> = Mutex::default();
+    let failed = Mutex::new(None);
+    let on_page = |skill: &SkillId, written: &Written| {
+        let Some((skill, members)) = members.get(skill) else { return };
+        let row = rows::row(skill, members, written, identity);
+        let Some(row) = row else { return };
+        let mut kept = kept.lock().expect("nothing panics while holding it");
+        if kept.get(&row.skill) == Some(&row) {
+            return;
+        }
+        let root = root_of(&skill.origin.file, roots).unwrap_or_default();
+        let page = KeptPage { root: root.into(), ..KeptPage::of(&row, Origin::Model) };
+        match keep(atlas.store().as_ref(), &[page]) {
+            Ok(()) => drop(kept.insert(row.skill.clone(), row)),
+            // The answer is in the ledger: nothing is lost, and the first trouble is told.
+            Err(error) => {
+                let mut failed = failed.lock().expect("nothing panics while holding it");
+                failed.get_or_insert(error);
             }
         }
-    }
-
-    /// Rows of unchanged skills are taken over, the others embedded.
-    fn embed_new(
-        &self,
-        library: &Library,
-        before: &Compiled,
-        came_from: &[Option<SkillIdx>],
-    ) -> Result<Vectors, EmbedError> {
-        let new: Vec<String> = library
-            .skills()
-            .iter()
-            .zip(came_from)
-            .filter(|(_, from)| from.is_none())
-            .map(|(skill, _)| clustering_text(skill))
-            .collect();
-        let texts: Vec<&str> = new.iter().map(String::as_str).collect();
-        let embedded = match self {
-            _ if texts.is_empty() => Vectors::default(),
-            Vectorizer::Fit(_) => fit_of(before)?.embed(&texts, Role::Document)?,
-            Vectorizer::Model(embedder) => embedder.embed(&texts, Role::Document)?,
-        };
-        let mut new_rows = embedded.rows();
-        let dimensions = before.vectors.dimensions();
-        let mut values = Vec::with_capacity(came_from.len() * dimensions);
-        for from in came_from {
-            let row = match from {
-                Some(from) => before.vectors.row(from.row()),
-                None => new_rows.next().expect("one vector a new text"),
-            };
-            values.extend_from_slice(row);
-        }
-        Ok(Vectors::new(dimensions, values))
+    };
+    (model.write)(&work, &on_page);
+    match failed.into_inner().expect("no thread panicked") {
+        Some(error) => Err(error.into()),
+        None => Ok(!kept.into_inner().expect("no thread panicked").is_empty()),
     }
 }
 
-/// The fitted model of a compiled library.
-pub fn fit_of(compiled: &Compiled) -> Result<Fit, EmbedError> {
-    let failed =
-        |message: String| EmbedError::Model { model: compiled.profile.name.clone(), message };
-    let bytes =
-        compiled.model.as_ref().ok_or_else(|| failed("the atlas lacks its model".into()))?;
-    Fit::from_bytes(bytes).map_err(|error| failed(error.to_string()))
+/// What a model would have to write, for those who only want to know.
+pub fn wanted_pages(work: &[Neighborhood<'_>]) -> usize {
+    let wanted = work.iter().flat_map(|neighborhood| &neighborhood.wanted);
+    wanted.filter(|wanted| !matches!(wanted, Wanted::Nothing(_))).count()
+}
+
+/// The pages of rows, in their order.
+pub(crate) fn pages_of(rows: &[PageRow]) -> Pages {
+    Pages::new(rows.iter().map(|row| row.page.clone()).collect())
 }

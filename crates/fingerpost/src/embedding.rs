@@ -14,7 +14,11 @@ pub use fit::{Fit, FitConfig, FitError};
 pub use lexicon::Lexicon;
 use serde::{Deserialize, Serialize};
 
+use crate::sections::Sections;
 use crate::skill::SkillIdx;
+
+/// Where the numbers are in a file with vectors.
+pub(crate) const VALUES: usize = 1;
 
 /// Turns texts into vectors. All embedders of one profile give the same vectors.
 pub trait Embedder: Send + Sync {
@@ -23,6 +27,12 @@ pub trait Embedder: Send + Sync {
 
     /// One vector a text, in order.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError>;
+
+    /// A document and its page as one text; where both are more than is read of a text, the document
+    /// is cut and never the page.
+    fn fit(&self, document: &str, page: &str) -> String {
+        if page.is_empty() { document.to_owned() } else { format!("{document}\n{page}") }
+    }
 }
 
 impl<E: Embedder + ?Sized> Embedder for &E {
@@ -33,6 +43,10 @@ impl<E: Embedder + ?Sized> Embedder for &E {
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
         (**self).embed(texts, role)
     }
+
+    fn fit(&self, document: &str, page: &str) -> String {
+        (**self).fit(document, page)
+    }
 }
 
 impl<E: Embedder + ?Sized> Embedder for Box<E> {
@@ -42,6 +56,10 @@ impl<E: Embedder + ?Sized> Embedder for Box<E> {
 
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
         (**self).embed(texts, role)
+    }
+
+    fn fit(&self, document: &str, page: &str) -> String {
+        (**self).fit(document, page)
     }
 }
 
@@ -144,7 +162,8 @@ pub struct Vectors {
 #[derive(Debug, Clone)]
 enum Values {
     Owned(Vec<f32>),
-    Mapped { map: Arc<memmap2::Mmap>, start: usize },
+    /// The first section of a file with vectors.
+    Opened(Arc<Sections>),
 }
 
 impl Default for Values {
@@ -182,9 +201,19 @@ impl Vectors {
         Self { dimensions, values: Values::Owned(values) }
     }
 
-    /// Rows that lie in a file from byte `start` to its end, and are of length one already.
-    pub(crate) fn mapped(dimensions: usize, map: memmap2::Mmap, start: usize) -> Self {
-        Self { dimensions, values: Values::Mapped { map: Arc::new(map), start } }
+    /// Rows that are [`VALUES`] of a file, and of length one already.
+    pub(crate) fn opened(dimensions: usize, file: Arc<Sections>) -> Self {
+        Self { dimensions, values: Values::Opened(file) }
+    }
+
+    /// One row of a file, known to be the one that was written; zeros where it is not, which the
+    /// file remembers.
+    pub(crate) fn checked_row(&self, row: usize) -> &[f32] {
+        let range = row * self.dimensions..(row + 1) * self.dimensions;
+        match &self.values {
+            Values::Owned(values) => &values[range],
+            Values::Opened(file) => file.slice(VALUES, range),
+        }
     }
 
     /// Length of a row.
@@ -211,13 +240,27 @@ impl Vectors {
     pub fn values(&self) -> &[f32] {
         match &self.values {
             Values::Owned(values) => values,
-            Values::Mapped { map, start } => bytemuck::cast_slice(&map[*start..]),
+            Values::Opened(file) => file.raw(VALUES),
         }
     }
 
     /// All rows in turn.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.values().chunks_exact(self.dimensions.max(1))
+    }
+
+    /// The `k` skills that are most like one, most similar first.
+    pub fn nearest(&self, skill: SkillIdx, k: usize) -> Vec<(SkillIdx, f32)> {
+        let row = self.row(skill.row());
+        let mut all: Vec<(SkillIdx, f32)> = (0..)
+            .map(SkillIdx)
+            .zip(self.rows())
+            .filter(|(other, _)| *other != skill)
+            .map(|(other, vector)| (other, dot(row, vector)))
+            .collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.truncate(k);
+        all
     }
 
     /// Cosine of two skills' vectors.

@@ -7,8 +7,9 @@
 mod compare;
 mod formats;
 mod measure;
+mod runs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use compare::{Comparison, ComparisonConfig, HitPreservation, Paired, compare};
 pub use formats::{
@@ -16,6 +17,7 @@ pub use formats::{
     write_run_jsonl, write_run_sr_agents, write_run_trec,
 };
 pub use measure::{Measure, MeasureError};
+pub use runs::{choose_all, rank_all, run_of_routes, search_all};
 use serde::Serialize;
 
 /// Text of a request, and which data set it belongs to.
@@ -52,7 +54,7 @@ impl Run {
     /// figure depends on the scores alone and not on the order in a file.
     pub fn insert(&mut self, query: impl Into<String>, mut hits: Vec<Scored>) {
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.skill.cmp(&b.skill)));
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         hits.retain(|hit| seen.insert(hit.skill.clone()));
         self.hits.insert(query.into(), hits);
     }
@@ -139,6 +141,16 @@ pub struct QueryScores {
 
 /// The name of the data set of queries that name none.
 pub const UNNAMED_DATASET: &str = "all";
+
+/// The skills that the qrels call relevant to any of these queries; to any at all, without `queries`. A
+/// library that has none of them is not the one that was judged.
+pub fn judged_skills<'a>(qrels: &'a Qrels, queries: Option<&[Query]>) -> BTreeSet<&'a str> {
+    let asked: Option<BTreeSet<&str>> =
+        queries.map(|queries| queries.iter().map(|query| query.id.as_str()).collect());
+    let is_asked = |query: &str| asked.as_ref().is_none_or(|asked| asked.contains(query));
+    let judged = qrels.iter().filter(|(query, _)| is_asked(query)).flat_map(|(_, grades)| grades);
+    judged.filter(|&(_, &grade)| grade > 0).map(|(skill, _)| skill.as_str()).collect()
+}
 
 /// Scores a run. With `queries`, exactly those are judged; without, those of the qrels.
 pub fn evaluate(

@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::text::{Stop, parts};
+
 /// Headings whose whole section is an exclusion.
 static HEADING: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
@@ -91,7 +93,7 @@ fn each_part<'a>(text: &'a str, mut each: impl FnMut(&'a str, bool)) {
         } else if section.is_some() || in_code || trimmed.is_empty() {
             each(line, section.is_some());
         } else {
-            for sentence in sentences(line) {
+            for sentence in parts(line, Stop::Part) {
                 each(sentence, SENTENCE.is_match(sentence.trim_start_matches(BULLET)));
             }
         }
@@ -110,31 +112,6 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     let bold = line.strip_prefix("**")?;
     let inner = bold.strip_suffix("**").or_else(|| bold.strip_suffix("**:"))?;
     (!inner.contains("**")).then(|| (7, inner.trim_matches([' ', ':', '：'])))
-}
-
-/// Cuts a line after each sentence: at a full stop followed by a space, or a Chinese one.
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut at = rest.len();
-        let mut characters = rest.char_indices().peekable();
-        while let Some((start, c)) = characters.next() {
-            let end = start + c.len_utf8();
-            let spaced = characters.peek().is_some_and(|(_, next)| next.is_whitespace());
-            if matches!(c, '。' | '；' | '！' | '？')
-                || (matches!(c, '.' | '!' | '?' | ';') && spaced)
-            {
-                at = end;
-                break;
-            }
-        }
-        let (sentence, after) = rest.split_at(at);
-        rest = after;
-        Some(sentence)
-    })
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ pub(crate) mod vocabulary;
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::OnceLock;
 
 pub use dense::{DenseIndex, embed_view, nearest};
 pub use file::{FORMAT_VERSION, IndexError};
@@ -26,13 +25,15 @@ pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::file::{Layout, Postings, SEGMENT, Storage};
+use self::file::{Layout, Postings, SEGMENT};
 use self::lists::Lists;
 use self::top_k::TopK;
 use self::vocabulary::Lookup;
 use crate::library::Library;
+use crate::numbers::index::MOST_IDLE;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
+use crate::store::Blob;
 use crate::text::{IDLE, Tokenizer, for_each_term};
 use crate::view::{FieldWeights, View};
 
@@ -89,21 +90,12 @@ pub enum Zeros {
     Kept,
 }
 
-/// People ask in words that few documents of tools have, and rarity would make them count: "I want
-/// you to", "please". In a request they are no rarer than words that two of five documents have. To
-/// drop them is as good for short descriptions, and worse where "if" and "not" are the matter.
-const MOST_IDLE: f32 = 0.4;
-
 /// An immutable index of one view of one library.
 #[derive(Debug)]
 pub struct SparseIndex {
-    storage: Storage,
     layout: Layout,
     /// Numbers of the terms that are no rarer than [`MOST_IDLE`] in a request.
     idle: Vec<u32>,
-    /// Rows by the hashes of their names, once somebody asks: a long request can name dozens of
-    /// things, and each may be a skill.
-    names: OnceLock<Vec<(u64, SkillIdx)>>,
 }
 
 /// Working memory of a search, to be used again for the next one.
@@ -117,31 +109,38 @@ pub struct Scratch {
 impl SparseIndex {
     /// Indexes every skill of the library; the bytes are the same for any number of threads.
     pub fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Self {
-        let storage = build::build(library, pages, config);
-        let layout = Layout::of(&storage).expect("an index just built has a valid layout");
-        Self::of(storage, layout)
+        let sections = build::build(library, pages, config);
+        Self::of(Layout::of(sections).expect("an index just built has a valid layout"))
     }
 
     /// Takes bytes that an earlier build wrote, checking what they claim to be.
-    pub fn open(map: memmap2::Mmap) -> Result<Self, IndexError> {
-        let storage = Storage::Mapped(map);
-        let layout = Layout::of(&storage)?;
-        layout.verify_all_but_postings(&storage)?;
-        Ok(Self::of(storage, layout))
+    pub fn open(blob: Blob) -> Result<Self, IndexError> {
+        Layout::open(blob).map(Self::of)
     }
 
-    fn of(storage: Storage, layout: Layout) -> Self {
+    fn of(layout: Layout) -> Self {
         let mut idle = Vec::new();
         if layout.meta.config.tokenizer.knows_idle_words() {
-            idle.extend(IDLE.iter().filter_map(|word| layout.terms(&storage).find(word)));
+            idle.extend(IDLE.iter().filter_map(|word| layout.terms().find(word)));
             idle.sort_unstable();
         }
-        Self { storage, layout, idle, names: OnceLock::new() }
+        Self { layout, idle }
     }
 
     /// The bytes to keep on disk.
     pub fn bytes(&self) -> &[u8] {
-        self.storage.bytes()
+        self.layout.sections.bytes()
+    }
+
+    /// Was everything sound that was read so far? What is damaged counts nothing, so whoever
+    /// answers by an index asks this before the answer is given.
+    pub fn sound(&self) -> Result<(), IndexError> {
+        self.layout.sections.sound()
+    }
+
+    /// Is all of it sound?
+    pub fn check(&self) -> Result<(), IndexError> {
+        self.layout.sections.check_all()
     }
 
     /// What was asked for when it was built.
@@ -149,9 +148,9 @@ impl SparseIndex {
         &self.layout.meta.config
     }
 
-    /// Digest of the library it was built from.
-    pub fn library_digest(&self) -> &str {
-        &self.layout.meta.library
+    /// What it was made from: digests of the library, and of the pages where its view reads them.
+    pub fn made_from(&self) -> &str {
+        &self.layout.meta.made_from
     }
 
     /// How many skills it holds.
@@ -171,23 +170,23 @@ impl SparseIndex {
 
     /// How many skills have a term.
     pub fn skills_with(&self, term: &str) -> u32 {
-        let number = self.layout.terms(&self.storage).find(term);
-        number.map_or(0, |number| self.layout.document_frequency(&self.storage)[number as usize])
+        let number = self.layout.terms().find(term);
+        number.map_or(0, |number| self.layout.document_frequency(number))
     }
 
     /// The id of a row.
     pub fn id(&self, skill: SkillIdx) -> &str {
-        self.layout.string(&self.storage, skill.row() * 3)
+        self.layout.string(skill.row() * 3)
     }
 
     /// The name of a row's skill.
     pub fn name(&self, skill: SkillIdx) -> &str {
-        self.layout.string(&self.storage, skill.row() * 3 + 1)
+        self.layout.string(skill.row() * 3 + 1)
     }
 
     /// The start of its description, for lists.
     pub fn blurb(&self, skill: SkillIdx) -> &str {
-        self.layout.string(&self.storage, skill.row() * 3 + 2)
+        self.layout.string(skill.row() * 3 + 2)
     }
 
     /// The row of a skill, by id or, failing that, by a name that only one skill has.
@@ -201,19 +200,10 @@ impl SparseIndex {
                 Ordering::Equal => return Some(SkillIdx(middle)),
             }
         }
-        let hash = xxh3_64(id_or_name.as_bytes());
-        let names = self.names.get_or_init(|| {
-            let rows = (0..self.len() as u32).map(SkillIdx);
-            let mut names: Vec<(u64, SkillIdx)> =
-                rows.map(|row| (xxh3_64(self.name(row).as_bytes()), row)).collect();
-            names.sort_unstable();
-            names
-        });
-        let from = names.partition_point(|&(name, _)| name < hash);
-        let same = names[from..].iter().take_while(|&&(name, _)| name == hash);
-        let mut named = same.filter(|&&(_, row)| self.name(row) == id_or_name);
+        let same = self.layout.named(xxh3_64(id_or_name.as_bytes())).map(SkillIdx);
+        let mut named = same.filter(|&row| self.name(row) == id_or_name);
         let first = named.next();
-        if named.next().is_none() { first.map(|&(_, row)| row) } else { None }
+        if named.next().is_none() { first } else { None }
     }
 
     /// The best `k` skills for a request, best first; equal scores in the order of ids.
@@ -250,6 +240,7 @@ impl SparseIndex {
                 unmatched.take(missing).map(|row| Hit { skill: SkillIdx(row), score: 0.0 }),
             );
         }
+        self.sound()?;
         Ok(hits)
     }
 
@@ -260,15 +251,15 @@ impl SparseIndex {
             let contribution = self.weight(term, skill)?.map_or(0.0, |counts| weight * counts);
             explanation.score += contribution;
             explanation.terms.push(TermShare {
-                term: self.layout.term(&self.storage, term).to_owned(),
+                term: self.layout.term(term).to_owned(),
                 contribution,
                 share: 0.0,
-                idf: self.layout.idf(&self.storage)[term as usize],
-                skills: self.layout.document_frequency(&self.storage)[term as usize],
+                idf: self.layout.idf(term),
+                skills: self.layout.document_frequency(term),
             });
         }
         for_each_term(query, self.config().tokenizer, |term| {
-            let unknown = self.layout.terms(&self.storage).find(term).is_none();
+            let unknown = self.layout.terms().find(term).is_none();
             if unknown && !explanation.unknown.iter().any(|seen| seen == term) {
                 explanation.unknown.push(term.to_owned());
             }
@@ -300,15 +291,15 @@ impl SparseIndex {
 
     /// How rare a term is; one that no skill has is as rare as can be.
     pub fn idf(&self, term: &str) -> f64 {
-        match self.layout.terms(&self.storage).find(term) {
-            Some(number) => f64::from(self.layout.idf(&self.storage)[number as usize]),
+        match self.layout.terms().find(term) {
+            Some(number) => f64::from(self.layout.idf(number)),
             None => self.config().model.idf(self.len(), 0),
         }
     }
 
     /// The term of a number, as [`SparseIndex::vector`] gives them.
     pub fn term(&self, number: u32) -> &str {
-        self.layout.term(&self.storage, number)
+        self.layout.term(number)
     }
 
     /// What each term of a vector counts in a skill, in their order; 0 for one that it does not have.
@@ -329,13 +320,13 @@ impl SparseIndex {
 
     /// The request's known terms, each once, in the order of their numbers, with their weights.
     fn weigh(&self, query: &str, lookup: &mut Lookup) -> Vec<(u32, f32)> {
-        let terms = self.layout.terms(&self.storage);
+        let terms = self.layout.terms();
         lookup.clear();
         for_each_term(query, self.config().tokenizer, |term| lookup.push(term, terms));
         lookup.find(terms);
         let known = &mut lookup.found;
         known.sort_unstable();
-        let idf = self.layout.idf(&self.storage);
+        let idf = self.layout.idfs(known);
         let mut weighted = self.config().model.query_weights(known, idf);
         for (term, weight) in &mut weighted {
             if self.idle.binary_search(term).is_ok() {
@@ -347,16 +338,15 @@ impl SparseIndex {
 
     /// What the terms of a request give to the skills of a segment.
     fn lists(&self, segment: usize, weighted: &[(u32, f32)]) -> Result<Lists<'_>, IndexError> {
-        let largest = self.layout.largest(&self.storage);
         let mut lists = Lists::default();
         for &(term, weight) in weighted {
-            lists.push(self.postings(segment, term)?, weight, largest[term as usize]);
+            lists.push(self.postings(segment, term)?, weight, self.layout.largest(term));
         }
         Ok(lists)
     }
 
     fn postings(&self, segment: usize, term: u32) -> Result<Postings<'_>, IndexError> {
-        self.layout.postings(&self.storage, segment, term)
+        self.layout.postings(segment, term)
     }
 }
 

@@ -4,20 +4,32 @@
 //! (JSON Lines or a JSON array, plain, .gz or .zst) or a BEIR folder. Loading never fails for a
 //! broken skill: what cannot be read becomes a diagnostic and the rest loads. Skills are kept in
 //! the order of their ids, whatever the order of the disk.
+//!
+//! What strangers wrote is bounded here, for all who come after: an id has at most 512 bytes, a
+//! name at most 256 characters, a document at most 8 MiB; a longer id or name is cut, a larger
+//! document left out, and a finding says so. Files are bounded in what they unpack to, trees in the
+//! number of their entries, and a document that several paths lead to is one skill.
 
+mod bounds;
 mod discover;
 mod document;
+mod packed;
 mod records;
 mod source;
+mod stamp;
 mod tree;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
 pub use discover::{Surroundings, discover};
-pub use source::{read_unpacked, stamp};
+pub use packed::read_unpacked;
+pub use stamp::stamp;
 
+use self::source::Files;
+use self::walk::FirstPaths;
 use crate::diagnostic::{Diagnostic, Severity, Warned};
 use crate::skill::{Invocation, Skill, SkillId, SkillIdx};
 
@@ -76,26 +88,37 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file named by the user holds no skills, nor records that could be some.
+    #[error("{} holds no skills: {IS_A_LIBRARY}", path.display())]
+    NotALibrary {
+        /// The file.
+        path: PathBuf,
+    },
 }
+
+/// What to name instead of what holds nothing.
+const IS_A_LIBRARY: &str = "a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder";
 
 impl Library {
     /// Loads every root, in the order given: where two skills share an id, the earlier root wins.
     pub fn load(roots: &[Root], options: LoadOptions) -> Result<Warned<Library>, LoadError> {
         let mut found = Findings::default();
+        let mut seen = FirstPaths::default();
         let mut loaded = Vec::new();
         for root in roots {
-            match read_root(root, &mut found) {
+            match read_root(root, &mut seen, &mut found) {
                 Ok(skills) => loaded.push((root.names(), skills)),
                 // Nobody asked for this one, so it must not keep the others from loading.
-                Err(error) if root.discovered => found.push(
-                    Diagnostic::warning(
-                        "unreadable",
-                        &root.path,
-                        format!("cannot be read: {error}"),
-                    )
-                    .hint("check its permissions; agents that look here find nothing either"),
-                ),
-                Err(source) => return Err(LoadError::Root { path: root.path.clone(), source }),
+                Err(error) if root.discovered => {
+                    let message = match error {
+                        LoadError::Root { source, .. } => format!("cannot be read: {source}"),
+                        foreign @ LoadError::NotALibrary { .. } => foreign.to_string(),
+                    };
+                    let finding = Diagnostic::warning("unreadable", &root.path, message)
+                        .hint("check its permissions; agents that look here find nothing either");
+                    found.push(finding);
+                }
+                Err(error) => return Err(error),
             }
         }
         let skills = loaded
@@ -152,21 +175,35 @@ impl Library {
     }
 }
 
-/// Reads one root; fails only if the root itself cannot be read.
-fn read_root(root: &Root, found: &mut Findings) -> io::Result<Vec<Skill>> {
-    let mut skills = match source::files(root, found)? {
-        source::Files::Records(file) => records::read(&file, found)?,
-        source::Files::Documents(documents) => tree::read(root, documents, found),
+/// Reads one root; fails only if the root itself cannot be read, or is a file of something else.
+fn read_root(
+    root: &Root,
+    seen: &mut FirstPaths,
+    found: &mut Findings,
+) -> Result<Vec<Skill>, LoadError> {
+    let failed = |source| LoadError::Root { path: root.path.clone(), source };
+    let (mut skills, repeated) = match source::files(root, seen, found).map_err(failed)? {
+        Files::Records(file) => {
+            let read = records::read(&file, found).map_err(failed)?;
+            if read.is_foreign {
+                return Err(LoadError::NotALibrary { path: file });
+            }
+            (read.skills, 0)
+        }
+        Files::Documents { paths, repeated } => (tree::read(root, paths, found), repeated),
     };
     // Agents make their folders before there is a skill to put in them.
-    if skills.is_empty() && !root.discovered {
-        let finding = Diagnostic::warning("no-skills", &root.path, "no skill found here")
-            .hint("a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder");
+    if skills.is_empty() && repeated == 0 && !root.discovered {
+        let finding =
+            Diagnostic::warning("no-skills", &root.path, "no skill found here").hint(IS_A_LIBRARY);
         found.push(finding);
     }
     if let Some(prefix) = &root.prefix {
         for skill in &mut skills {
-            skill.id = SkillId::new(format!("{prefix}:{}", skill.id));
+            let id = format!("{prefix}:{}", skill.id);
+            let (id, cut) = bounds::id(id, &skill.origin.file);
+            cut.into_iter().for_each(|cut| found.push(cut));
+            skill.id = SkillId::new(id);
         }
     }
     Ok(skills)

@@ -11,11 +11,11 @@ use std::fmt::Write;
 
 use rayon::prelude::*;
 
-use crate::atlas::{Compiled, SkillRow};
 use crate::embedding::{Vectors, dot};
 use crate::exclusion::without_exclusions;
-use crate::neighborhood::Buckets;
+use crate::neighborhood::{Buckets, Neighborhoods};
 use crate::skill::SkillIdx;
+use crate::snapshot::{SkillRow, Snapshot, SnapshotError};
 use crate::text::{Tokenizer, for_each_term};
 
 /// The picture's size in pixels; SVG scales it.
@@ -26,22 +26,36 @@ const HEIGHT: f64 = 1400.0;
 const REGION_SKILLS: usize = 40;
 const MAX_REGIONS: usize = 120;
 
+/// What is drawn of a generation.
+struct Drawn<'a> {
+    skills: Vec<SkillRow<'a>>,
+    neighborhoods: &'a Neighborhoods,
+    vectors: &'a Vectors,
+    max_distance: f64,
+}
+
 /// Draws a compiled library as SVG.
-pub fn draw(compiled: &Compiled, seed: u64) -> String {
-    let skills = compiled.skills.len();
+pub fn draw(snapshot: &Snapshot, seed: u64) -> Result<String, SnapshotError> {
+    let atlas = &Drawn {
+        skills: snapshot.rows().map(|row| snapshot.row(row)).collect(),
+        neighborhoods: snapshot.neighborhoods(),
+        vectors: snapshot.vectors()?,
+        max_distance: snapshot.head().calibration.max_distance,
+    };
+    let skills = atlas.skills.len();
     let regions = (skills / REGION_SKILLS).clamp(1, MAX_REGIONS);
-    let buckets = Buckets::fit(&compiled.vectors, regions, seed);
+    let buckets = Buckets::fit(atlas.vectors, regions, seed);
     // A neighborhood is drawn whole, in the region of its first member.
     let mut blocks: BTreeMap<u32, Vec<Vec<SkillIdx>>> = BTreeMap::new();
     let of = buckets.of(skills);
-    for (_, members) in compiled.neighborhoods.iter() {
+    for (_, members) in atlas.neighborhoods.iter() {
         let region = of[members[0].row()].unwrap_or(u32::MAX);
         blocks.entry(region).or_default().push(members.to_vec());
     }
     let regions: Vec<Vec<Vec<SkillIdx>>> = blocks.into_values().collect();
-    let labels = labels(&regions, &compiled.skills);
+    let labels = labels(&regions, &atlas.skills);
     let centers: Vec<Vec<f32>> =
-        regions.iter().map(|blocks| center(&compiled.vectors, blocks.iter().flatten())).collect();
+        regions.iter().map(|blocks| center(atlas.vectors, blocks.iter().flatten())).collect();
     let mut items: Vec<Item> = (0..)
         .zip(&regions)
         .zip(axes(&centers))
@@ -56,27 +70,27 @@ pub fn draw(compiled: &Compiled, seed: u64) -> String {
 
     let drawn: Vec<String> = places
         .par_iter()
-        .map(|&(region, rect)| draw_region(compiled, &regions[region], rect, &labels[region]))
+        .map(|&(region, rect)| draw_region(atlas, &regions[region], rect, &labels[region]))
         .collect();
-    let groups = compiled.neighborhoods.len() - compiled.neighborhoods.singletons();
+    let groups = atlas.neighborhoods.len() - atlas.neighborhoods.singletons();
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fbfaf7\"/>\n\
          <text x=\"{margin}\" y=\"38\" font-size=\"26\" font-weight=\"600\" fill=\"#2b2a27\">{skills} skills, {groups} neighborhoods</text>\n\
          <text x=\"{}\" y=\"38\" font-size=\"17\" fill=\"#77736a\" text-anchor=\"end\">a tile is a skill, a block of one color a neighborhood; grey: no look-alike nearer than {:.2}</text>\n",
         WIDTH - margin,
-        compiled.calibration.max_distance,
+        atlas.max_distance,
     );
     drawn.iter().for_each(|region| svg.push_str(region));
     svg.push_str("</svg>\n");
-    svg
+    Ok(svg)
 }
 
-fn draw_region(compiled: &Compiled, blocks: &[Vec<SkillIdx>], rect: Rect, label: &str) -> String {
+fn draw_region(atlas: &Drawn<'_>, blocks: &[Vec<SkillIdx>], rect: Rect, label: &str) -> String {
     let mut svg = String::new();
     let inner = rect.inset(2.5);
     let centers: Vec<Vec<f32>> =
-        blocks.iter().map(|block| center(&compiled.vectors, block.iter())).collect();
+        blocks.iter().map(|block| center(atlas.vectors, block.iter())).collect();
     let mut items: Vec<Item> = (0..)
         .zip(blocks)
         .zip(axes(&centers))
@@ -87,7 +101,7 @@ fn draw_region(compiled: &Compiled, blocks: &[Vec<SkillIdx>], rect: Rect, label:
     for (order, &(block, place)) in places.iter().enumerate() {
         let members = &blocks[block];
         let rows: Vec<Vec<f32>> =
-            members.iter().map(|skill| compiled.vectors.row(skill.row()).to_vec()).collect();
+            members.iter().map(|skill| atlas.vectors.row(skill.row()).to_vec()).collect();
         let mut items: Vec<Item> =
             (0..).zip(axes(&rows)).map(|(of, at)| Item { of, weight: 1, at }).collect();
         let mut tiles = Vec::new();
@@ -102,7 +116,7 @@ fn draw_region(compiled: &Compiled, blocks: &[Vec<SkillIdx>], rect: Rect, label:
             format!("hsl({hue:.0} {}% {light:.0}%)", 52 + 6 * (turn % 2))
         };
         for (member, tile) in tiles {
-            draw_tile(&mut svg, compiled.skill(members[member]), tile.inset(0.35), &fill);
+            draw_tile(&mut svg, &atlas.skills[members[member].row()], tile.inset(0.35), &fill);
         }
     }
     let _ = writeln!(
@@ -114,18 +128,18 @@ fn draw_region(compiled: &Compiled, blocks: &[Vec<SkillIdx>], rect: Rect, label:
     svg
 }
 
-fn draw_tile(svg: &mut String, skill: &SkillRow, tile: Rect, fill: &str) {
+fn draw_tile(svg: &mut String, skill: &SkillRow<'_>, tile: Rect, fill: &str) {
     let Rect { x, y, width, height } = tile;
     let _ = writeln!(
         svg,
         "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"1.5\" fill=\"{fill}\"><title>{}</title></rect>",
-        escape(&skill.id)
+        escape(skill.id)
     );
     // Where there is room for it, the name stands on the tile.
     let font = 11.0;
     let room = (width / (font * 0.56)) as usize;
     if height > 1.6 * font && room >= 8 {
-        let name = shorten(&skill.name, room);
+        let name = shorten(skill.name, room);
         let _ = writeln!(
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{font}\" fill=\"#2b2a27\" pointer-events=\"none\">{}</text>",
@@ -155,7 +169,7 @@ fn draw_label(svg: &mut String, rect: Rect, label: &str, skills: usize) {
 }
 
 /// For each region the three terms of its names and descriptions that are most its own.
-fn labels(regions: &[Vec<Vec<SkillIdx>>], skills: &[SkillRow]) -> Vec<String> {
+fn labels(regions: &[Vec<Vec<SkillIdx>>], skills: &[SkillRow<'_>]) -> Vec<String> {
     let counts: Vec<BTreeMap<String, f64>> = regions
         .par_iter()
         .map(|blocks| {

@@ -14,15 +14,77 @@ use crate::chat::{Message, Prompt, Speaker};
 /// Of an answer that could not be read, the characters that are shown again.
 pub(crate) const SHOWN_AGAIN: usize = 4000;
 
+/// Characters of a stranger's text that our own voice repeats.
+const MAX_QUOTED: usize = 80;
+
+/// Characters of a reason against an answer.
+const MAX_REASON: usize = 400;
+
 /// Shows an answer again, with what is wrong about it. Only the last answer is shown: earlier ones
-/// would teach their own faults.
-pub(crate) fn again(first: &Prompt, answer: &str, reasons: &[String]) -> Prompt {
+/// would teach their own faults. Reasons are said in our own voice, so what they quote of `strangers`
+/// (names, ids) stands between marks there too, unless it is a plain word.
+pub(crate) fn again(
+    first: &Prompt,
+    answer: &str,
+    reasons: &[String],
+    strangers: &[&str],
+) -> Prompt {
     let mut prompt = first.clone();
     prompt.messages.truncate(1);
     prompt.messages.push(Message { role: Speaker::Assistant, text: answer.to_owned() });
-    let text = render(&TEMPLATES, "again", context! { reasons => reasons.to_vec() });
+    let texts: Vec<&str> = reasons.iter().map(String::as_str).collect();
+    let nonce = free_word(texts.iter().map(|text| text.as_bytes()), &texts);
+    let mut odd: Vec<&str> = strangers.iter().copied().filter(|text| !is_word(text)).collect();
+    // A name within a longer one must not be found first.
+    odd.sort_by_key(|text| (std::cmp::Reverse(text.len()), *text));
+    odd.dedup();
+    let said = |reason: &String| {
+        let mut reason = reason.clone();
+        for text in &odd {
+            let quoted = one_line(text, MAX_QUOTED);
+            let marked = format!("<quoted-{nonce}>{quoted}</quoted-{nonce}>");
+            let bare = reason.replace(&format!("'{text}'"), text);
+            // Not every reason puts what it quotes between quotation marks.
+            reason = match is_speech(text) {
+                true => bare.replace(text, &marked),
+                false => reason.replace(&format!("'{text}'"), &marked),
+            };
+        }
+        one_line(&reason, MAX_REASON)
+    };
+    let reasons: Vec<String> = reasons.iter().map(said).collect();
+    let quotes = reasons.iter().any(|reason| reason.contains(&nonce));
+    let text = render(&TEMPLATES, "again", context! { reasons, quotes, nonce });
     prompt.messages.push(Message { role: Speaker::User, text });
     prompt
+}
+
+/// One line of at most so many characters.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for (at, c) in text.split_whitespace().flat_map(|word| word.chars().chain([' '])).enumerate() {
+        if at == most {
+            line.truncate(line.trim_end().len());
+            return line + " …";
+        }
+        if !c.is_control() {
+            line.push(c);
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// Could a text be taken for something that somebody says?
+fn is_speech(text: &str) -> bool {
+    let is_title = |c: char| c.is_alphanumeric() || " -_./".contains(c);
+    text.split_whitespace().count() > 2 || !text.chars().all(is_title)
+}
+
+/// A word that can say nothing but itself.
+fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+#@".contains(c);
+    !text.is_empty() && text.chars().count() <= MAX_QUOTED && text.chars().all(is_plain)
 }
 
 /// A word that no text contains, and that is the same whenever the seeds are.

@@ -13,7 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chat::{Finish, Reply};
+use crate::prompt::one_line;
 use crate::skill::SkillId;
+
+/// Characters of what is wrong with a form.
+const MAX_SHAPE: usize = 300;
 
 /// An answer that could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +141,9 @@ pub(crate) fn object(reply: &Reply) -> Result<Parsed<Value>, ReplyError> {
 
 /// An object as the form that was asked for.
 pub(crate) fn form<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, ReplyError> {
-    serde_json::from_value(value).map_err(|error| ReplyError::Shape { message: error.to_string() })
+    // The message repeats what was found in the place of what was asked for.
+    let shape = |error: serde_json::Error| one_line(&error.to_string(), MAX_SHAPE);
+    serde_json::from_value(value).map_err(|error| ReplyError::Shape { message: shape(error) })
 }
 
 /// Reasoning that a server leaves in the answer. If it never ends, there is no answer.

@@ -1,8 +1,10 @@
 //! What does a request ask for, and what does it only mention?
 //!
-//! "Only review, don't modify code" mentions modification: a scorer that counts words would take
-//! that for a wish. What a request says it does *not* want is left out of what is searched for.
+//! "Review this patch, don't modify the code" mentions modification: a scorer that counts words would
+//! take that for a wish. What a request refuses (`request/refusal.rs`) is left out of what is looked for.
 //! "Use pdf-forms" names a skill: whoever names one gets it.
+
+mod refusal;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -10,6 +12,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::embedding::Lexicon;
+use crate::text::{Tokenizer, for_each_term, is_idle};
 
 /// A request, read once for all who ask about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,56 +35,40 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Words that turn what follows them into something that is not wanted.
-static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
-    let english = r"\b(?:not|no|never|without|don['’]?t|do\s+not|doesn['’]?t|isn['’]?t|aren['’]?t|wasn['’]?t|won['’]?t|can['’]?t|cannot|instead\s+of|rather\s+than|except|neither|nor|other\s+than|nothing)\b";
-    let chinese = "不要|不是|不用|不需要|无需|而不是|并非|没有|不想|不必|别";
-    Regex::new(&format!("(?i)(?P<english>{english})|{chinese}")).expect("a valid pattern")
-});
+/// Words that tell something, left at least: a request is more than one of them.
+const FEWEST: usize = 2;
 
-/// Where a negation ends: with its clause, or where the wish begins.
-static END: LazyLock<Regex> = LazyLock::new(|| {
-    let marks = r"[,.;:!?()\n—，。；：！？、（）]";
-    let words = r"\b(?:but|only|just|instead|because|and\s+i|so)\b|而是|只";
-    Regex::new(&format!("(?i){marks}|{words}")).expect("a valid pattern")
-});
-
-/// Words, or Chinese characters, that a negation covers at most.
-const COVERED_WORDS: usize = 8;
-const COVERED_CHARACTERS: usize = 12;
-
-/// The request without what it says it does not want; as it is, if nothing would be left.
+/// The request without what it refuses, as long as that is still the request: at least half of the
+/// words that tell something must stay, and two of them; else it is as it came.
 pub fn wanted(request: &str) -> Cow<'_, str> {
-    let mut kept = String::new();
-    let mut at = 0;
-    while let Some(found) = NEGATION.captures_at(request, at) {
-        let cue = found.get(0).expect("the whole match");
-        kept.push_str(&request[at..cue.start()]);
-        kept.push(' ');
-        let rest = &request[cue.end()..];
-        let clause = &rest[..END.find(rest).map_or(rest.len(), |end| end.start())];
-        let covered = match found.name("english") {
-            Some(_) => words_end(clause, COVERED_WORDS),
-            None => {
-                clause.char_indices().nth(COVERED_CHARACTERS).map_or(clause.len(), |(at, _)| at)
-            }
-        };
-        at = cue.end() + covered;
-    }
-    if at == 0 {
+    let refused = refusal::refusals(request);
+    if refused.is_empty() {
         return Cow::Borrowed(request);
     }
+    let mut kept = String::with_capacity(request.len());
+    let mut at = 0;
+    for part in refused {
+        kept.push_str(&request[at..part.start]);
+        kept.push(' ');
+        at = part.end;
+    }
     kept.push_str(&request[at..]);
-    if kept.chars().any(char::is_alphanumeric) { Cow::Owned(kept) } else { Cow::Borrowed(request) }
+    let left = told(&kept);
+    if left >= FEWEST && 2 * left >= told(request) {
+        Cow::Owned(kept)
+    } else {
+        Cow::Borrowed(request)
+    }
 }
 
-/// Where the first so many words end.
-fn words_end(text: &str, words: usize) -> usize {
-    let mut word = text.split_whitespace().skip(words);
-    word.next().map_or(text.len(), |next| {
-        // The word is a part of the text, so the distance of their starts is its place.
-        next.as_ptr() as usize - text.as_ptr() as usize
-    })
+/// How many words of a text tell something; in scripts without spaces, pairs of characters are words.
+fn told(text: &str) -> usize {
+    let mut count = 0;
+    for_each_term(text, Tokenizer::Auto, |term| {
+        let is_part = !term.is_ascii() && term.chars().nth(1).is_none();
+        count += usize::from(!is_part && !is_idle(term));
+    });
+    count
 }
 
 /// What may be the name of a skill: of several parts ("pdf-forms"), or a plain word that is pointed
@@ -98,72 +85,31 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&forms.join("|")).expect("a valid pattern")
 });
 
+/// What turns down the name that follows it, beside the refusals of [`wanted`].
+static TURNED_DOWN: LazyLock<Regex> = LazyLock::new(|| {
+    let english = r"\b(?:not|without|except)\s+(?:(?:the|using|with|via)\s+)*";
+    let chinese = r"(?:不用|不要用|不使用|不要使用|别用)\s*";
+    Regex::new(&format!("(?i)(?:{english}|{chinese})[`\"“「/]?$")).expect("a valid pattern")
+});
+
 /// The names that a request may mean by what it points at, in order. "Don't use pdf-forms" names a
 /// skill too, to refuse it: such are left out.
 pub fn named(request: &str) -> Vec<&str> {
-    NAME.captures_iter(request)
+    let mut found = NAME
+        .captures_iter(request)
         .filter_map(|found| found.iter().skip(1).flatten().next())
-        .filter(|name| !is_refused(&request[..name.start()]))
-        .map(|name| name.as_str())
-        .collect()
-}
-
-fn is_refused(before: &str) -> bool {
-    let before = before.to_lowercase();
-    let clause = before.rsplit([',', '.', ';', '，', '。', '；', '\n']).next().unwrap_or(&before);
-    [
-        "not ",
-        "don't ",
-        "don’t ",
-        "dont ",
-        "without ",
-        "instead of ",
-        "rather than ",
-        "不",
-        "别",
-        "无需",
-    ]
-    .iter()
-    .any(|negation| clause.contains(negation))
+        .peekable();
+    if found.peek().is_none() {
+        return Vec::new();
+    }
+    let refused = refusal::refusals(request);
+    let is_refused = |at: usize| {
+        let after = refused.partition_point(|part| part.end <= at);
+        refused.get(after).is_some_and(|part| part.contains(&at))
+            || TURNED_DOWN.is_match(refusal::before(request, at))
+    };
+    found.filter(|name| !is_refused(name.start())).map(|name| name.as_str()).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_means_what_it_wants() {
-        let request = Request::read("use pdf-forms, don't translate anything");
-        assert_eq!(request.named, ["pdf-forms"]);
-        assert!(!request.wanted.contains("translate"), "{request:?}");
-        assert_eq!(request.meaning, Lexicon::get().meaning("use pdf-forms"));
-    }
-
-    #[test]
-    fn what_is_not_wanted_is_left_out() {
-        let check = |request: &str, expected: &str| {
-            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert_eq!(words(&wanted(request)), expected);
-        };
-        check("Review this patch, please don't modify the code", "Review this patch, please");
-        check("I need the drops not the ml/h", "I need the drops");
-        check("points for thromboembolism, not for bleeding", "points for thromboembolism,");
-        check("not postgres, just the database in one file", ", just the database in one file");
-        check("只看代码，不要修改文件，给出意见", "只看代码， ，给出意见");
-        check("not a b c d e f g h but i", "but i");
-        check("without one two three four five six seven eight nine", "nine");
-        // Nothing but a negation is taken as it is.
-        check("not after bugs", "not after bugs");
-    }
-
-    #[test]
-    fn what_is_pointed_at_may_be_a_name() {
-        assert_eq!(named("use pdf-forms on this file"), ["pdf-forms"]);
-        assert_eq!(named("请使用pdf-forms处理，再用汇总技能"), ["pdf-forms", "汇总"]);
-        assert_eq!(named("/search for me"), ["search"]);
-        assert_eq!(named("please use the `search` thing"), ["search"]);
-        assert_eq!(named("Use the search skill"), ["search"]);
-        assert_eq!(named("search the web"), [""; 0]);
-        assert_eq!(named("do it by hand, don't use pdf-forms"), [""; 0]);
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ pub mod tuning;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +95,7 @@ pub struct Searcher {
     /// How skills are scored.
     pub retriever: Retriever,
     /// The terms.
-    pub sparse: SparseIndex,
+    pub sparse: Arc<SparseIndex>,
     /// The vectors, where the retriever needs them.
     pub dense: Option<Dense>,
     /// What each side counts in a fusion.

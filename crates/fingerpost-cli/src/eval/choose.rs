@@ -4,28 +4,23 @@
 //! ledger, and the same command goes on from there. Nothing is measured before all is answered,
 //! because a request that a server failed to answer is not one that the chooser got wrong.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use fingerpost::atlas::{Outbox, Spent};
+use fingerpost::atlas::Spent;
 use fingerpost::chat::{Chat, ChatError};
-use fingerpost::eval::{Query, Run, Scored};
+use fingerpost::eval::{Query, Run, choose_all, run_of_routes};
 use fingerpost::index::Scratch;
 use fingerpost::reply::Tally;
 use fingerpost::route::llm::{ChooseError, ChooserConfig};
-use fingerpost::route::{Decision, Route, Router};
+use fingerpost::route::{Route, Router};
 use fingerpost::view::Cards;
-use rayon::prelude::*;
+use fingerpost_models::campaign::{Answered, Batched, Choices, Choosing, Errand, Ingest, Ingested};
 use serde::Serialize;
 
 use crate::args::{Eval, Global};
-use crate::llm::{Errand, Ingested, Model, Pass, Progress};
+use crate::llm::{Elsewhere, told};
 use crate::output::{self, Exit, plain, plural};
 use crate::route::llm::{Asked, config, open};
 use crate::route::router;
-
-/// Requests in a row that a server fails in spite of all patience; then it is down.
-const MAX_FAILURES: usize = 3;
+use crate::source::Reading;
 
 /// What the model took, beside the figures.
 #[derive(Serialize)]
@@ -49,55 +44,66 @@ pub(super) enum ByModel {
 }
 
 /// By the local chooser.
-pub(super) fn locally(eval: &Eval, queries: &[Query], global: &Global) -> anyhow::Result<Run> {
-    let router = router(&eval.library, eval.retriever.retriever, &eval.choosing, global)?;
-    let routes = queries
-        .par_iter()
-        .map_init(Scratch::default, |scratch, query| Ok(router.route(&query.text, scratch)?.0))
-        .collect::<anyhow::Result<Vec<Route>>>()?;
-    Ok(run(queries, routes))
+pub(super) fn locally(
+    reading: &Reading,
+    eval: &Eval,
+    queries: &[Query],
+    global: &Global,
+) -> anyhow::Result<Run> {
+    let by = eval.retriever.retriever;
+    let router = router(reading, &eval.library, by, &eval.choosing, global)?;
+    Ok(run_of_routes(queries, choose_all(&router, queries)?))
 }
 
 /// By a language model.
-pub(super) fn by_model(eval: &Eval, queries: &[Query], global: &Global) -> anyhow::Result<ByModel> {
-    let elsewhere = &eval.elsewhere;
-    let model = open(&eval.server, &eval.choosing, Some(elsewhere), &eval.library, global)?;
-    let router = router(&eval.library, eval.retriever.retriever, &eval.choosing, global)?;
+pub(super) fn by_model(
+    reading: &Reading,
+    eval: &Eval,
+    queries: &[Query],
+    global: &Global,
+) -> anyhow::Result<ByModel> {
+    let how = Some(&eval.elsewhere);
+    let model = open(&eval.server, &eval.choosing, how, &reading.source, global)?;
+    let by = eval.retriever.retriever;
+    let router = router(reading, &eval.library, by, &eval.choosing, global)?;
     let config = config(&eval.choosing, &eval.server, global);
-    let job = Job { router: &router, model: &model, config: &config, queries };
-    let pass = || job.pass();
-    let errand = Errand {
+    let choices = Choices {
+        campaign: &model.campaign,
+        choosing: &Routing { router: &router, config: &config },
+        requests: queries.iter().map(|query| query.text.as_str()).collect(),
+    };
+    let pass = || choices.pass();
+    let elsewhere = Elsewhere {
+        errand: Errand {
+            campaign: &model.campaign,
+            attempts: eval.server.attempts.get(),
+            pass: &pass,
+        },
         model: &model,
         server: &eval.server,
-        how: elsewhere,
+        how: &eval.elsewhere,
         global,
         noun: "request",
         wanted: queries.len(),
-        pass: &pass,
     };
-    if elsewhere.only_tells() {
-        errand.tell_or_emit()?;
+    if eval.elsewhere.only_tells() {
+        elsewhere.tell_or_emit()?;
         return Ok(ByModel::Unmeasured(Exit::Done));
     }
     let mut ingest = None;
-    let (answered, spent) = if !elsewhere.ingest.is_empty() {
-        let (pass, ingested, spent) = errand.ingest()?;
+    let (answered, spent) = if !eval.elsewhere.ingest.is_empty() {
+        let Ingest { pass, ingested, spent } = elsewhere.ingest()?;
         ingest = Some(ingested);
         (pass.outcome, spent)
-    } else if elsewhere.batch.is_some() {
-        let (Pass { mut outcome, .. }, spent, stopped) = errand.batch()?;
+    } else if eval.elsewhere.batch.is_some() {
+        let Batched { pass, spent, stopped } = elsewhere.batch()?;
+        let mut outcome = pass.outcome;
         outcome.stopped = stopped.or(outcome.stopped);
         (outcome, spent)
     } else {
-        let priced = model.price.is_some();
-        let progress = Progress::new(global, "choosing", "request", queries.len(), priced);
-        let threads = eval.server.concurrency.get() as usize;
-        let (answered, spent) = model.with_chat(|chat, spent| {
-            let answered = job.answer_all(chat, threads, &|| progress.step(&spent()));
-            (answered, spent())
-        })?;
-        progress.finish();
-        (answered?, spent)
+        let ran = choices.run(eval.server.concurrency.get() as usize);
+        model.teller.finish();
+        ran.map_err(told)?
     };
     let Answered { routes, tally, stopped } = answered;
     let asked = Asked::new(&model, &spent, tally);
@@ -110,133 +116,39 @@ pub(super) fn by_model(eval: &Eval, queries: &[Query], global: &Global) -> anyho
     let fallback = routes.iter().filter(|route| route.fallback.is_some()).count();
     let summary = Summary { asked, cards: config.cards, rotate: config.rotate, fallback, ingest };
     summary.tell(&spent, global);
-    Ok(ByModel::Done(run(queries, routes), Box::new(summary)))
+    Ok(ByModel::Done(run_of_routes(queries, routes), Box::new(summary)))
 }
 
-/// Everything that answers requests.
-struct Job<'a> {
-    router: &'a Router,
-    model: &'a Model,
+/// Candidates by search, chosen among as `route` does.
+struct Routing<'a> {
+    router: &'a Router<'a>,
     config: &'a ChooserConfig,
-    queries: &'a [Query],
 }
 
-/// What the threads have done so far.
-struct Answered {
-    /// In the order of the requests.
-    routes: Vec<Option<Route>>,
-    tally: Tally,
-    /// The last trouble with the model; the one that ended the work, if one did.
-    stopped: Option<ChatError>,
-}
+impl Choosing for Routing<'_> {
+    type State = Scratch;
+    type Error = anyhow::Error;
 
-impl Job<'_> {
-    /// The routes that the ledger's answers give, and what it cannot answer.
-    fn pass(&self) -> anyhow::Result<Pass<Answered>> {
-        let outbox = Outbox::new(&self.model.name, &self.model.ledger);
-        let outcome = self.answer_all(&outbox, 1, &|| ())?;
-        let known = outbox.known();
-        match outcome.stopped {
-            None | Some(ChatError::Cancelled) => {
-                Ok(Pass { outcome, waiting: outbox.into_waiting(), known })
-            }
-            Some(error) => Err(error.into()),
-        }
-    }
-
-    /// What comes out depends on the answers alone, not on the number of threads. Only a damaged index
-    /// is an error.
-    fn answer_all(
+    fn choose(
         &self,
-        chat: &dyn Chat,
-        threads: usize,
-        on_answer: &(dyn Fn() + Sync),
-    ) -> anyhow::Result<Answered> {
-        let routes = vec![None; self.queries.len()];
-        let answered = Mutex::new(Answered { routes, tally: Tally::default(), stopped: None });
-        let broken = Mutex::new(None);
-        let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        // No more requests are taken after this one.
-        let end = || next.store(self.queries.len(), Ordering::Relaxed);
-        let work = || {
-            let scratch = &mut Scratch::default();
-            loop {
-                if self.model.cancel.load(Ordering::Relaxed) {
-                    end();
-                }
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(query) = self.queries.get(at) else { break };
-                let chosen = self.answer(query, chat, scratch);
-                let mut answered = answered.lock().expect("nothing panics while holding it");
-                match chosen {
-                    Ok(Ok((route, tally))) => {
-                        failures.store(0, Ordering::Relaxed);
-                        answered.routes[at] = Some(route);
-                        answered.tally += tally;
-                        drop(answered);
-                        on_answer();
-                    }
-                    // Asked for elsewhere: others may be answered already.
-                    Ok(Err(ChatError::Deferred)) => {}
-                    Ok(Err(error)) => {
-                        let ends = error.ends_run();
-                        let in_a_row = failures.fetch_add(1, Ordering::Relaxed) + 1;
-                        if !answered.stopped.as_ref().is_some_and(ChatError::ends_run) {
-                            answered.stopped = Some(error);
-                        }
-                        if ends || in_a_row >= MAX_FAILURES {
-                            end();
-                        }
-                    }
-                    Err(error) => {
-                        *broken.lock().expect("nothing panics while holding it") = Some(error);
-                        end();
-                    }
-                }
-            }
-        };
-        let threads = threads.clamp(1, self.queries.len().max(1));
-        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-        if let Some(error) = broken.into_inner().expect("no thread panicked") {
-            return Err(error);
-        }
-        let mut answered = answered.into_inner().expect("no thread panicked");
-        if self.model.cancel.load(Ordering::Relaxed) {
-            answered.stopped = Some(ChatError::Cancelled);
-        }
-        Ok(answered)
-    }
-
-    fn answer(
-        &self,
-        query: &Query,
+        request: &str,
         chat: &dyn Chat,
         scratch: &mut Scratch,
-    ) -> anyhow::Result<Result<(Route, Tally), ChatError>> {
-        let hits = self.router.hits(&query.text, scratch)?;
-        match self.router.choose(&query.text, &hits, chat, self.config) {
-            Ok(chosen) => Ok(Ok(chosen)),
-            Err(ChooseError::Chat(error)) => Ok(Err(error)),
-            Err(error) => Err(error.into()),
-        }
+    ) -> anyhow::Result<Result<(Route, Tally), ChooseError>> {
+        let hits = self.router.hits(request, scratch)?;
+        Ok(self.router.choose(request, &hits, chat, self.config))
     }
-}
 
-/// The chosen skill first, then the others in the order in which they came near; nothing where the
-/// answer is none.
-fn run(queries: &[Query], routes: Vec<Route>) -> Run {
-    let mut run = Run::default();
-    for (query, route) in queries.iter().zip(routes) {
-        let others = route.rejected.into_iter().map(|rejected| rejected.skill);
-        let ranked: Vec<String> = match route.decision {
-            Decision::None => vec![],
-            Decision::Use => route.skills.into_iter().chain(others).collect(),
-        };
-        let scored = (1..).zip(ranked);
-        let scored = scored.map(|(rank, skill)| Scored { skill, score: 1.0 / f64::from(rank) });
-        run.insert(query.id.as_str(), scored.collect());
+    fn without(
+        &self,
+        request: &str,
+        chat: &dyn Chat,
+        why: &str,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Route> {
+        let hits = self.router.hits(request, scratch)?;
+        Ok(self.router.fall_back(request, &hits, chat, self.config, why)?)
     }
-    run
 }
 
 impl Summary {

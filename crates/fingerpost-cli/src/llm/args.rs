@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fingerpost::atlas::Budget;
 use fingerpost::page::llm::{LlmConfig, Unit};
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
 use fingerpost_models::Api;
@@ -38,9 +39,9 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N")]
     pub(crate) tpm: Option<NonZeroU32>,
     /// Stop before more than this is spent.
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(crate) max_cost: Option<f64>,
-    /// Stop after so many calls.
+    /// Stop after so many calls; a try that fails is one too.
     #[arg(long, value_name = "N")]
     pub(crate) max_calls: Option<u64>,
     /// How often an answer is asked for until it can be used; then it is done without.
@@ -101,6 +102,13 @@ pub(crate) struct ElsewhereArgs {
     /// Take answers to such prompts from a file; may be given several times.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "replay"])]
     pub(crate) ingest: Vec<PathBuf>,
+}
+
+/// A sum that can be a limit.
+fn dollars(text: &str) -> Result<f64, String> {
+    let sum: f64 =
+        text.parse().map_err(|_| "it is a sum of US dollars, such as 2.50".to_owned())?;
+    Budget::new(Some(sum), None).map(|_| sum).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,44 +1,50 @@
 //! Which model is asked, for how much, and what stops it?
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context;
-use fingerpost::atlas::{Atlas, Budget, Ledger, Recorded, Spent};
-use fingerpost::chat::{Chat, Replay};
-use fingerpost_models::{Api, ChatConfig, Dialect, HttpChat, KnownPrice, Prices, RetryConfig};
+use fingerpost::atlas::{Budget, Ledger};
+use fingerpost::chat::Replay;
+use fingerpost_models::campaign::{Campaign, CampaignError};
+use fingerpost_models::{Api, ChatConfig, KnownPrice, Prices, RetryConfig};
 
 use super::args::ModelArgs;
+use super::teller::Teller;
 use crate::args::Global;
 use crate::output::{Exit, UsageError};
 use crate::source;
 
-/// A model as the arguments name it, and the ledger of what it is asked.
+/// A model as the arguments name it, and who tells what happens.
 pub(crate) struct Model {
-    pub(crate) name: String,
-    pub(super) config: ChatConfig,
-    pub(crate) price: Option<KnownPrice>,
-    pub(crate) ledger: Ledger,
-    /// Set by Ctrl-C.
-    pub(crate) cancel: Arc<AtomicBool>,
-    budget: Budget,
-    replay: Option<PathBuf>,
+    pub(crate) campaign: Campaign<'static>,
+    pub(crate) teller: Arc<Teller>,
+}
+
+/// What a model is asked for: it is "writing" a "page", say.
+pub(crate) struct Work {
+    /// Doing what.
+    pub(crate) doing: &'static str,
+    /// To what.
+    pub(crate) noun: &'static str,
+    /// Does a server have to be reached? A key is needed only then.
+    pub(crate) asks: bool,
 }
 
 impl Model {
-    /// Decides everything; nothing is sent. A key is needed only if the model `asks` over the network.
+    /// Decides everything; nothing is sent.
     pub(crate) fn open(
         args: &ModelArgs,
         api: Api,
-        asks: bool,
-        atlas: &Atlas,
+        work: &Work,
+        ledger: Ledger,
         global: &Global,
     ) -> anyhow::Result<Self> {
         let name = args.name()?.to_owned();
-        let at_owner = args.base_url.is_none() && args.replay.is_none() && asks;
+        let at_owner = args.base_url.is_none() && args.replay.is_none() && work.asks;
         let owners_key = || at_owner.then(|| api.default_key_variable().to_owned());
         let config = ChatConfig {
             base_url: args.base_url.clone().unwrap_or_else(|| api.default_url().into()),
@@ -61,54 +67,27 @@ impl Model {
             return Err(UsageError::new(message).into());
         }
         let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
-        let replay = args.replay.clone();
-        let (ledger, cancel) = (atlas.ledger()?, interrupted(global)?);
-        Ok(Self { name, config, price, ledger, cancel, budget, replay })
-    }
-
-    /// Works with the model, or with a recording of it; the second argument says what was spent so
-    /// far. Every answer is in the ledger before it is used, and within the limits.
-    pub(crate) fn with_chat<T>(
-        &self,
-        work: impl FnOnce(&dyn Chat, &(dyn Fn() -> Spent + Sync)) -> T,
-    ) -> anyhow::Result<T> {
-        if let Some(replay) = self.replay()? {
-            // On disk already, and paid for by somebody else: nothing for the ledger.
-            return Ok(work(&replay, &Spent::default));
-        }
-        let chat = self.chat()?;
-        let price = self.price.map(|price| price.single);
-        let endpoint = self.config.base_url.clone();
-        let recorded = Recorded::new(&chat, &self.ledger, endpoint, price, self.budget);
-        Ok(work(&recorded, &|| recorded.spent()))
-    }
-
-    /// The recording to be replayed, if one is named.
-    fn replay(&self) -> anyhow::Result<Option<Replay>> {
-        let Some(file) = &self.replay else { return Ok(None) };
-        let replay = Replay::from_lines(&self.name, &source::text(file)?);
-        Ok(Some(replay.map_err(|error| UsageError::new(format!("{}: {error}", file.display())))?))
-    }
-
-    /// The model itself.
-    fn chat(&self) -> anyhow::Result<HttpChat<'_>> {
-        let chat = HttpChat::new(self.config.clone(), Arc::clone(&self.cancel))?;
-        Ok(chat.remembering(self.dialect()?, |dialect| {
-            let text = serde_json::to_string(&dialect).expect("plain data");
-            // What cannot be remembered is learned again next time.
-            let _ = self.ledger.learn(&self.config.base_url, &self.name, &text);
-        }))
-    }
-
-    /// How the server is known to want its requests.
-    pub(super) fn dialect(&self) -> anyhow::Result<Dialect> {
-        let known = self.ledger.dialect(&self.config.base_url, &self.name)?;
-        Ok(known.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+        let cancel = interrupted(global)?;
+        let teller = Arc::new(Teller::new(global, work.doing, work.noun, price.is_some()));
+        let hears = Arc::clone(&teller);
+        let on_event = move |event: fingerpost_models::campaign::Event<'_>| hears.hear(event);
+        let campaign = Campaign::new(config, price, budget, ledger, cancel, on_event)?;
+        let campaign = match replay(args, &name)? {
+            Some(replay) => campaign.replaying(replay),
+            None => campaign,
+        };
+        Ok(Self { campaign, teller })
     }
 }
 
-/// The price of a model at a server, from the user's table and ours. A server on this machine costs
-/// nothing that ours knows of.
+/// The recording to be replayed, if one is named.
+fn replay(args: &ModelArgs, model: &str) -> anyhow::Result<Option<Replay>> {
+    let Some(file) = &args.replay else { return Ok(None) };
+    let replay = Replay::from_lines(model, &source::text(file)?);
+    Ok(Some(replay.map_err(|error| UsageError::new(format!("{}: {error}", file.display())))?))
+}
+
+/// The price of a model at a server, from the user's table and ours.
 pub(crate) fn price(
     table: Option<&Path>,
     url: &str,
@@ -123,20 +102,28 @@ pub(crate) fn price(
             })?)
         }
     };
-    let host = url.split("://").nth(1).unwrap_or_default();
-    let local = ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name));
-    let prices = match (mine, local) {
-        (Some(mine), true) => mine,
-        (None, true) => return Ok(None),
-        (Some(mine), false) => mine.before(Prices::built_in()),
-        (None, false) => Prices::built_in(),
-    };
-    Ok(prices.of(model))
+    Ok(Prices::at(url, model, mine))
+}
+
+/// What went wrong, without what it went wrong in.
+pub(crate) fn told<E>(error: CampaignError<E>) -> anyhow::Error
+where
+    E: std::fmt::Debug + std::fmt::Display + Into<anyhow::Error>,
+{
+    match error {
+        CampaignError::Chat(error) => error.into(),
+        CampaignError::Ledger(error) => error.into(),
+        CampaignError::Work(error) => error.into(),
+    }
 }
 
 /// Set by the first Ctrl-C; the second ends the process. Every answer is on disk by then.
 fn interrupted(global: &Global) -> anyhow::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
+    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(flag) = FLAG.get() {
+        return Ok(Arc::clone(flag));
+    }
+    let flag = Arc::clone(FLAG.get_or_init(Arc::default));
     let (set, quiet) = (Arc::clone(&flag), global.quiet);
     ctrlc::set_handler(move || {
         if set.swap(true, Ordering::Relaxed) {

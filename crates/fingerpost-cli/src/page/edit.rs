@@ -4,21 +4,21 @@ use std::io::Read;
 use std::process::Command;
 
 use anyhow::Context;
+use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::page::write::adopt;
 use fingerpost::page::{Case, Page, Status};
-use fingerpost::skill::SkillId;
+use fingerpost::skill::{Skill, SkillId};
 
-use super::Desk;
+use super::members;
 use super::pin::done;
 use crate::args::{Global, PageEdit};
-use crate::neighbors::find;
 use crate::output::{Exit, UsageError};
-use crate::source;
+use crate::source::{self, Reading};
 
 pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
-    let desk = Desk::open(&args.library, global)?;
-    let skill = find(&desk.compiled, &args.skill)?;
-    let now = desk.compiled.pages[skill.row()].page.clone();
+    let reading = source::read(&args.library, global)?;
+    let skill = reading.find(&args.skill)?;
+    let now = reading.snapshot.page_row(skill)?.page;
     let empty = Page { trigger: String::new(), boundary: Vec::new(), body: String::new() };
     let now = now.unwrap_or(empty);
     let by_options = args.trigger.is_some() || args.body.is_some() || !args.boundary.is_empty();
@@ -43,19 +43,20 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
         };
         parse(&text)?
     };
-    let page = resolved(page, &desk)?;
-    let (members, rows) = desk.neighborhood(skill);
-    let of = &desk.library.skills()[skill.row()];
-    let row = adopt(page, of, &members, &rows, Status::Pinned, "a person");
-    done(&desk, &[row], skill.row(), global)
+    let page = resolved(page, &reading)?;
+    let members = members(&reading, skill)?;
+    let members: Vec<&Skill> = members.iter().collect();
+    let of = reading.snapshot.skill(skill)?;
+    let row = adopt(page, &of, &members, Status::Pinned, "a person");
+    done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
 }
 
 /// References may be typed as names; kept are ids.
-fn resolved(mut page: Page, desk: &Desk) -> anyhow::Result<Page> {
+fn resolved(mut page: Page, reading: &Reading) -> anyhow::Result<Page> {
     for case in &mut page.boundary {
         if let Some(id) = &case.skill {
-            let found = find(&desk.compiled, id.as_str())?;
-            case.skill = Some(SkillId::new(desk.compiled.skill(found).id.as_str()));
+            let found = reading.find(id.as_str())?;
+            case.skill = Some(SkillId::new(reading.snapshot.row(found).id));
         }
     }
     Ok(page)

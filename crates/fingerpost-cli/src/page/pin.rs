@@ -1,19 +1,20 @@
 //! `fingerpost page pin` and `unpin`: a person's word over a writer's.
 
+use fingerpost::contract::PageAnswer;
+use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::page::Status;
-use fingerpost::page::local::LocalConfig;
-use fingerpost::page::write::{Again, PageRow, STALE, WriteConfig, Writer, write_pages};
+use fingerpost::skill::SkillId;
 
-use super::Desk;
-use super::show::{answer, print};
-use crate::args::{Global, PageShow};
-use crate::neighbors::find;
+use super::keep;
+use super::show::print;
+use crate::args::{Global, LibraryArgs, PageShow};
 use crate::output::{self, Exit, UsageError};
+use crate::source::{self, Reading};
 
 pub(super) fn pin(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
-    let desk = Desk::open(&args.library, global)?;
-    let skill = find(&desk.compiled, &args.skill)?;
-    let mut row = desk.compiled.pages[skill.row()].clone();
+    let reading = source::read(&args.library, global)?;
+    let skill = reading.find(&args.skill)?;
+    let mut row = reading.snapshot.page_row(skill)?;
     if row.page.is_none() {
         let message =
             format!("'{}' has no page to pin; write one with `fingerpost page edit`", row.skill);
@@ -21,50 +22,40 @@ pub(super) fn pin(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
     }
     row.status = Status::Pinned;
     // Whoever pins a page has read it beside the document as it is now.
-    row.document = desk.library.skills()[skill.row()].digest().to_hex().to_string();
-    row.findings.retain(|finding| finding.rule != STALE);
-    done(&desk, &[row], skill.row(), global)
+    row.document = reading.snapshot.digest(skill);
+    done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
 }
 
 pub(super) fn unpin(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
-    let desk = Desk::open(&args.library, global)?;
-    let skill = find(&desk.compiled, &args.skill)?;
-    let row = &desk.compiled.pages[skill.row()];
+    let reading = source::read(&args.library, global)?;
+    let skill = reading.find(&args.skill)?;
+    let row = reading.snapshot.page_row(skill)?;
     if row.status != Status::Pinned {
         let message = format!("the page of '{}' is not pinned", row.skill);
         return Err(UsageError::new(message).into());
     }
-    let known: Vec<PageRow> =
-        desk.compiled.pages.iter().filter(|other| other.skill != row.skill).cloned().collect();
-    let config = WriteConfig {
-        writer: Writer::Local(LocalConfig::default()),
-        again: Again::Nothing,
-        min_contrast: desk.compiled.config.min_contrast,
-    };
-    let written =
-        write_pages(&desk.library, &desk.compiled.neighborhoods, &known, &config, &|_| {});
-    done(&desk, &written.rows, skill.row(), global)
+    done(reading, KeptPage::released(&row), &args.library, global)
 }
 
-/// Keeps the rows and shows the one that was asked for.
+/// Keeps a page and shows what became of it.
 pub(super) fn done(
-    desk: &Desk,
-    rows: &[PageRow],
-    skill: usize,
+    reading: Reading,
+    page: KeptPage,
+    args: &LibraryArgs,
     global: &Global,
 ) -> anyhow::Result<Exit> {
-    let _lock = desk.atlas.lock()?;
-    desk.atlas.keep_pages(rows)?;
-    let id = &desk.compiled.pages[skill].skill;
-    let row = rows.iter().find(|row| row.skill == *id).expect("the row that was changed");
+    let id: SkillId = page.skill.clone();
+    let reading = keep(reading, vec![page], args, global)?;
+    // The library may have changed meanwhile; what was kept stays, and says so when it is back.
+    let Some(skill) = reading.snapshot.find(id.as_str()) else {
+        output::note(global, &format!("'{id}' is not in the library now; its page is kept for it"));
+        return Ok(Exit::Findings);
+    };
+    let row = reading.snapshot.page_row(skill)?;
     if global.json {
-        output::print_json(&answer(row, &desk.compiled))?;
+        output::print_json(&PageAnswer::new(&reading.snapshot, reading.freshness(), &row))?;
     } else {
-        let members = desk
-            .compiled
-            .neighborhoods
-            .members(desk.compiled.neighborhoods.of(fingerpost::skill::SkillIdx(skill as u32)));
-        print(row, members.len() - 1, &desk.compiled)?;
+        print(&row, skill, &reading.snapshot)?;
     }
     Ok(Exit::Done)
 }

@@ -2,50 +2,35 @@
 
 use std::io::Write;
 
-use fingerpost::atlas::Compiled;
+use fingerpost::contract::PageAnswer;
 use fingerpost::page::write::PageRow;
 use fingerpost::page::{Case, Status};
-use serde_json::json;
+use fingerpost::skill::SkillIdx;
+use fingerpost::snapshot::Snapshot;
 
-use super::boundary_text;
 use crate::args::{Global, PageShow};
-use crate::neighbors::{find, open};
 use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, plain, plural};
+use crate::source;
 
 /// Columns of the names of fields.
 const MARGIN: usize = 11;
 
 pub(super) fn run(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
-    let compiled = open(&args.library, global)?;
-    let skill = find(&compiled, &args.skill)?;
-    let row = &compiled.pages[skill.row()];
+    let reading = source::read(&args.library, global)?;
+    let skill = reading.find(&args.skill)?;
+    let row = reading.snapshot.page_row(skill)?;
+    reading.snapshot.sound()?;
     if global.json {
-        output::print_json(&answer(row, &compiled))?;
+        output::print_json(&PageAnswer::new(&reading.snapshot, reading.freshness(), &row))?;
     } else {
-        let neighbors = compiled.neighborhoods.members(compiled.neighborhoods.of(skill)).len() - 1;
-        print(row, neighbors, &compiled)?;
+        print(&row, skill, &reading.snapshot)?;
     }
     Ok(Exit::Done)
 }
 
-/// The contract of `--json`.
-pub(super) fn answer(row: &PageRow, compiled: &Compiled) -> serde_json::Value {
-    let page = row.page.as_ref();
-    json!({
-        "skill": row.skill,
-        "status": row.status,
-        "trigger": page.map(|page| &page.trigger),
-        "boundary": page.map(|page| boundary_text(page, compiled)),
-        "references": page.map_or_else(Vec::new, |page| page.references()),
-        "cases": page.map(|page| &page.boundary),
-        "body": page.map(|page| &page.body),
-        "checks": row.findings,
-        "score": row.score,
-        "provenance": {"writer": row.writer, "key": row.key, "document": row.document},
-    })
-}
-
-pub(super) fn print(row: &PageRow, neighbors: usize, compiled: &Compiled) -> anyhow::Result<()> {
+pub(super) fn print(row: &PageRow, skill: SkillIdx, snapshot: &Snapshot) -> anyhow::Result<()> {
+    let neighborhoods = snapshot.neighborhoods();
+    let neighbors = neighborhoods.members(neighborhoods.of(skill)).len() - 1;
     let mut out = anstream::stdout().lock();
     let beside = match neighbors {
         0 => "alone".to_owned(),
@@ -68,11 +53,8 @@ pub(super) fn print(row: &PageRow, neighbors: usize, compiled: &Compiled) -> any
         }
         for (at, Case { request, skill }) in page.boundary.iter().enumerate() {
             let name = if at == 0 { "boundary" } else { "" };
-            let to = skill.as_ref().map_or(String::new(), |id| {
-                let known =
-                    compiled.find(id.as_str()).map(|skill| compiled.skill(skill).name.as_str());
-                format!(" → {}", known.unwrap_or(id.as_str()))
-            });
+            let to = skill.as_ref();
+            let to = to.map_or(String::new(), |id| format!(" → {}", snapshot.name_of(id)));
             field(&mut out, name, &format!("{request}{to}"))?;
         }
         field(&mut out, "body", &page.body)?;

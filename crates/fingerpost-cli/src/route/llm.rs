@@ -2,17 +2,17 @@
 
 use fingerpost::atlas::Spent;
 use fingerpost::chat::ChatError;
-use fingerpost::index::Hit;
+use fingerpost::index::{Hit, Scratch};
 use fingerpost::reply::Tally;
 use fingerpost::route::llm::{Answering, ChooseError, ChooserConfig};
 use fingerpost::route::{Route, Router};
 use serde::Serialize;
 
 use super::{ChoosingArgs, RouteArgs};
-use crate::args::{Global, LibraryArgs};
-use crate::llm::{ElsewhereArgs, Model, ModelArgs};
+use crate::args::Global;
+use crate::llm::{ElsewhereArgs, Model, ModelArgs, Work, told};
 use crate::output::{self, UsageError};
-use crate::source;
+use crate::source::Source;
 
 /// What a model took to choose.
 #[derive(Debug, Serialize)]
@@ -20,6 +20,8 @@ pub(crate) struct Asked {
     pub(crate) model: String,
     /// Calls made.
     pub(crate) calls: u64,
+    /// Requests sent, tries that failed included.
+    pub(crate) sent: u64,
     /// Answers that were in the ledger already.
     pub(crate) known: u64,
     pub(crate) input_tokens: u64,
@@ -34,13 +36,14 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(model: &Model, spent: &Spent, answers: Tally) -> Self {
         Self {
-            model: model.name.clone(),
+            model: model.campaign.model().to_owned(),
             calls: spent.calls,
+            sent: spent.requests,
             known: spent.known,
             input_tokens: spent.usage.input,
             cached_tokens: spent.usage.cached,
             output_tokens: spent.usage.output,
-            cost_usd: model.price.map(|_| spent.cost),
+            cost_usd: model.campaign.price().map(|_| spent.cost),
             answers,
         }
     }
@@ -52,7 +55,7 @@ pub(crate) fn open(
     server: &ModelArgs,
     choosing: &ChoosingArgs,
     elsewhere: Option<&ElsewhereArgs>,
-    library: &LibraryArgs,
+    source: &Source,
     global: &Global,
 ) -> anyhow::Result<Model> {
     if choosing.max > 1 {
@@ -61,7 +64,8 @@ pub(crate) fn open(
     }
     let api = elsewhere.and_then(|elsewhere| elsewhere.batch).unwrap_or(server.api);
     let asks = elsewhere.is_none_or(ElsewhereArgs::asks);
-    Model::open(server, api.into(), asks, &source::atlas(library, global), global)
+    let work = Work { doing: "choosing", noun: "request", asks };
+    Model::open(server, api.into(), &work, source.ledger(global)?, global)
 }
 
 /// How the model is asked.
@@ -80,9 +84,10 @@ pub(crate) fn config(
     }
 }
 
-/// Has the model answer one request. A server that is down is no reason to answer nothing.
+/// Has the model answer one request. A server that is down, or will not take the prompt, is no reason to
+/// answer nothing: then the local chooser does.
 pub(super) fn ask(
-    router: &Router,
+    router: &Router<'_>,
     model: &Model,
     args: &RouteArgs,
     hits: &[Hit],
@@ -90,23 +95,25 @@ pub(super) fn ask(
 ) -> anyhow::Result<(Route, Asked)> {
     let config = config(&args.choosing, &args.server, global);
     let request = args.request.as_str();
-    let spinner = output::spinner(global, format!("asking {}", output::plain(&model.name)));
-    let asked = model.with_chat(|chat, spent| {
-        let chosen = match router.choose(request, hits, chat, &config) {
-            Err(ChooseError::Chat(
-                error @ (ChatError::Failed { .. } | ChatError::Limited { .. }),
-            )) => {
-                let why = error.to_string();
-                (router.fall_back(request, hits, chat, &config, &why)?, Tally::default())
-            }
-            chosen => chosen.map_err(|error| match error {
-                ChooseError::Chat(error) => anyhow::Error::from(error),
-                error => error.into(),
-            })?,
-        };
-        anyhow::Ok((chosen, spent()))
-    })?;
-    spinner.finish_and_clear();
-    let ((route, answers), spent) = asked?;
+    model.teller.waiting(format!("asking {}", output::plain(model.campaign.model())));
+    let asked = model.campaign.with_chat(|chat, spent| {
+        let chosen = router.choose(request, hits, chat, &config);
+        (chosen, spent())
+    });
+    model.teller.finish();
+    let (chosen, spent) = asked.map_err(told)?;
+    let (route, answers) = match chosen {
+        Ok(chosen) => chosen,
+        Err(
+            error @ (ChooseError::Rejected { .. }
+            | ChooseError::Chat(ChatError::Failed { .. } | ChatError::Limited { .. })),
+        ) => {
+            let (route, _) = router.route(request, &mut Scratch::default())?;
+            let fallback = Some(format!("the model did not choose: {error}"));
+            (Route { fallback, ..route }, Tally::default())
+        }
+        Err(ChooseError::Chat(error)) => return Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
     Ok((route, Asked::new(model, &spent, answers)))
 }

@@ -4,9 +4,9 @@
 //! a tool that the model is made to use.
 
 use fingerpost::chat::{Finish, Prompt, Reply, Speaker, Usage};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::usage::count;
 use super::{Dialect, Format};
 
 /// The request, with a mark after the rules and one after the shared documents: the first is read
@@ -46,67 +46,37 @@ pub(super) fn body(model: &str, prompt: &Prompt, dialect: Dialect) -> Value {
     body
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    content: Vec<Block>,
-    stop_reason: Option<String>,
-    #[serde(default)]
-    model: String,
-    usage: Option<Tokens>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
-    Text {
-        text: String,
-    },
-    ToolUse {
-        input: Value,
-    },
-    /// Reasoning, and whatever else there will be.
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct Tokens {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
-    output_tokens: u64,
-}
-
 /// The answer; the error says why there is none, and that it may be worth another try.
 pub(super) fn read(bytes: &[u8]) -> Result<Reply, String> {
-    let answer: Answer = serde_json::from_slice(bytes)
+    let answer: Value = serde_json::from_slice(bytes)
         .map_err(|error| format!("the answer is not what was asked for: {error}"))?;
+    let Some(blocks) = answer.get("content").and_then(Value::as_array) else {
+        return Err("the answer is not what was asked for: it has no content".into());
+    };
     let mut text = String::new();
     let mut input = None;
-    for block in answer.content {
-        match block {
-            Block::Text { text: more } => text.push_str(&more),
-            Block::ToolUse { input: given } => input = Some(given.to_string()),
-            Block::Other => {}
+    for block in blocks {
+        // Others are reasoning, and whatever else there will be.
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") => text += block.get("text").and_then(Value::as_str).unwrap_or_default(),
+            Some("tool_use") => input = block.get("input").map(Value::to_string),
+            _ => {}
         }
     }
-    let finish = match answer.stop_reason.as_deref() {
+    let finish = match answer.get("stop_reason").and_then(Value::as_str) {
         Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
         Some("refusal") => Finish::Withheld,
         _ => Finish::Stop,
     };
-    let usage = answer.usage.map_or(Usage::default(), |tokens| {
-        let cached = tokens.cache_read_input_tokens.unwrap_or(0);
-        let written = tokens.cache_creation_input_tokens.unwrap_or(0);
-        // Anthropic counts these apart.
-        let input = tokens.input_tokens + cached + written;
-        Usage { input, cached, written, output: tokens.output_tokens }
-    });
-    Ok(Reply { text: input.unwrap_or(text), usage, finish, model: answer.model })
+    let tokens =
+        |name: &str| count(answer.get("usage").and_then(|usage| usage.get(name))).unwrap_or(0);
+    let cached = tokens("cache_read_input_tokens");
+    let written = tokens("cache_creation_input_tokens");
+    // Anthropic counts these apart.
+    let all = tokens("input_tokens") + cached + written;
+    let usage = Usage { input: all, cached, written, output: tokens("output_tokens") };
+    let model = answer.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok(Reply { text: input.unwrap_or(text), usage: usage.bounded(), finish, model })
 }
 
 #[cfg(test)]

@@ -14,9 +14,13 @@ use serde_json::{Value, json};
 use super::endpoint::{Endpoint, Trouble};
 use super::{Api, ChatConfig, Dialect};
 use crate::retry::{Failure, attempts_until};
+use crate::wire::MAX_REPLY;
 
 /// Most prompts in one batch; the services allow more, and files of this size are still handy.
 pub const MAX_PROMPTS: usize = 10_000;
+
+/// Bytes of an answer's line, on the average of a batch.
+const BYTES_A_LINE: u64 = 32 << 10;
 
 /// A prompt as a line, without its end.
 pub fn line(key: &str, model: &str, prompt: &Prompt, dialect: Dialect) -> String {
@@ -56,6 +60,11 @@ pub fn read_line(line: &str) -> Result<Answered, String> {
         (None, None) => Err("there is neither a response nor an error".into()),
     };
     Ok((line.custom_id, reply))
+}
+
+/// An answer with estimates of the tokens that its server did not count.
+pub fn counted(reply: Reply, prompt: &Prompt) -> Reply {
+    super::usage::with_estimates(reply, prompt)
 }
 
 /// How far a batch is.
@@ -104,7 +113,8 @@ impl BatchClient {
                     .map(|(key, prompt)| line(key, model, prompt, dialect) + "\n")
                     .collect();
                 let (content, body) = form(&lines.concat(), tag);
-                let file = self.attempt(|endpoint| endpoint.post_as("files", &content, &body))?;
+                let file =
+                    self.attempt(|endpoint| endpoint.post_as("files", &content, &body, MAX_REPLY))?;
                 let file = text(&file, "/id")?;
                 let wish = json!({
                     "input_file_id": file,
@@ -112,7 +122,9 @@ impl BatchClient {
                     "completion_window": "24h",
                     "metadata": {"fingerpost": tag},
                 });
-                self.once(|endpoint| endpoint.post("batches", wish.to_string().as_bytes()))?
+                self.once(|endpoint| {
+                    endpoint.post("batches", wish.to_string().as_bytes(), MAX_REPLY)
+                })?
             }
             Api::Anthropic => {
                 let requests: Vec<Value> = prompts
@@ -122,7 +134,7 @@ impl BatchClient {
                     })
                     .collect();
                 let wish = json!({"requests": requests}).to_string();
-                self.once(|endpoint| endpoint.post("messages/batches", wish.as_bytes()))?
+                self.once(|endpoint| endpoint.post("messages/batches", wish.as_bytes(), MAX_REPLY))?
             }
         };
         text(&batch, "/id")
@@ -140,7 +152,7 @@ impl BatchClient {
             Api::OpenAi => "batches?limit=100",
             Api::Anthropic => "messages/batches?limit=100",
         };
-        let listed = json_of(&self.attempt(|endpoint| endpoint.get(path))?)?;
+        let listed = json_of(&self.attempt(|endpoint| endpoint.get(path, MAX_REPLY))?)?;
         let is_ours = |batch: &&Value| match self.config.api {
             Api::OpenAi => batch["metadata"]["fingerpost"] == tag,
             Api::Anthropic => {
@@ -157,7 +169,7 @@ impl BatchClient {
 
     /// How far a batch is.
     pub fn state(&self, id: &str) -> Result<BatchState, ChatError> {
-        let batch = json_of(&self.attempt(|endpoint| endpoint.get(&self.path(id)))?)?;
+        let batch = json_of(&self.attempt(|endpoint| endpoint.get(&self.path(id), MAX_REPLY))?)?;
         let counts = &batch["request_counts"];
         let count = |name: &str| counts[name].as_u64().unwrap_or(0);
         let state = match self.config.api {
@@ -185,24 +197,26 @@ impl BatchClient {
         Ok(state)
     }
 
-    /// What a batch answered.
-    pub fn answers(&self, id: &str) -> Result<Vec<Answered>, ChatError> {
+    /// What a batch of so many prompts answered.
+    pub fn answers(&self, id: &str, prompts: usize) -> Result<Vec<Answered>, ChatError> {
         let failed = |message: String| ChatError::Failed { message };
+        let most = MAX_REPLY + BYTES_A_LINE * prompts as u64;
         let lines = match self.config.api {
             Api::OpenAi => {
-                let batch = json_of(&self.attempt(|endpoint| endpoint.get(&self.path(id)))?)?;
+                let batch =
+                    json_of(&self.attempt(|endpoint| endpoint.get(&self.path(id), MAX_REPLY))?)?;
                 let mut lines = Vec::new();
                 for file in ["output_file_id", "error_file_id"] {
                     if let Some(file) = batch[file].as_str() {
                         let path = format!("files/{file}/content");
-                        lines.extend(self.attempt(|endpoint| endpoint.get(&path))?);
+                        lines.extend(self.attempt(|endpoint| endpoint.get(&path, most))?);
                     }
                 }
                 lines
             }
             Api::Anthropic => {
                 let path = format!("{}/results", self.path(id));
-                self.attempt(|endpoint| endpoint.get(&path))?
+                self.attempt(|endpoint| endpoint.get(&path, most))?
             }
         };
         let lines = String::from_utf8(lines)
@@ -231,7 +245,7 @@ impl BatchClient {
     ) -> Result<Vec<u8>, ChatError> {
         let mut trouble = Trouble::Failed;
         let stream = self.requests.fetch_add(1, Ordering::Relaxed);
-        let done = attempts_until(&self.config.retry, stream, &self.cancel, || {
+        let done = attempts_until(&self.config.retry, stream, &self.cancel, &|_, _, _| (), || {
             request(&self.endpoint).map_err(|(kind, failure)| {
                 trouble = kind;
                 failure

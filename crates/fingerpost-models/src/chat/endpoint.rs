@@ -7,15 +7,17 @@ use fingerpost::chat::ChatError;
 
 use super::{Api, ChatConfig};
 use crate::retry::Failure;
-use crate::wire::{self, MAX_REPLY, Secret};
+use crate::wire::{self, Address, Secret, Unread};
 
 /// What kind of failure a failed request is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     Refused,
     Rejected,
     Limited(Option<Duration>),
     Failed,
+    /// It failed after the request had left, so the answer may have to be paid for.
+    Lost,
     Cancelled,
 }
 
@@ -26,7 +28,7 @@ pub(super) fn passing(message: String) -> Failure {
 /// Requests to one server, with its key.
 pub(super) struct Endpoint {
     api: Api,
-    base_url: String,
+    address: Address,
     agent: ureq::Agent,
     key_variable: Option<String>,
     key: Option<Secret>,
@@ -37,15 +39,28 @@ impl Endpoint {
         let refused = |message: String| ChatError::Refused {
             message: format!("{}: {message}", config.model),
         };
-        wire::place(&config.base_url).map_err(refused)?;
         let key = config.key_variable.as_deref().map(Secret::from_variable);
         Ok(Self {
             api: config.api,
-            base_url: config.base_url.trim_end_matches('/').to_owned(),
+            address: Address::of(&config.base_url).map_err(refused)?,
             agent: wire::agent(Some(config.timeout)),
             key_variable: config.key_variable.clone(),
             key: key.transpose().map_err(refused)?,
         })
+    }
+
+    /// The server, as people know it.
+    pub(super) fn host(&self) -> &str {
+        self.address.host()
+    }
+
+    /// A message without keys.
+    pub(super) fn hide(&self, message: String) -> String {
+        let message = self.address.hide(message);
+        match &self.key {
+            Some(key) => key.hide(message),
+            None => message,
+        }
     }
 
     pub(super) fn error(
@@ -54,16 +69,13 @@ impl Endpoint {
         message: String,
         cancel: &AtomicBool,
     ) -> ChatError {
-        let message = match &self.key {
-            Some(key) => key.hide(message),
-            None => message,
-        };
+        let message = self.hide(message);
         match trouble {
             _ if cancel.load(Ordering::Relaxed) => ChatError::Cancelled,
             Trouble::Refused => ChatError::Refused { message },
             Trouble::Rejected => ChatError::Rejected { message },
             Trouble::Limited(after) => ChatError::Limited { message, after },
-            Trouble::Failed => ChatError::Failed { message },
+            Trouble::Failed | Trouble::Lost => ChatError::Failed { message },
             Trouble::Cancelled => ChatError::Cancelled,
         }
     }
@@ -81,8 +93,14 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn post(&self, path: &str, body: &[u8]) -> Result<Vec<u8>, (Trouble, Failure)> {
-        self.post_as(path, "application/json", body)
+    /// Sends JSON; an answer has at most `most` bytes.
+    pub(super) fn post(
+        &self,
+        path: &str,
+        body: &[u8],
+        most: u64,
+    ) -> Result<Vec<u8>, (Trouble, Failure)> {
+        self.post_as(path, "application/json", body, most)
     }
 
     pub(super) fn post_as(
@@ -90,58 +108,66 @@ impl Endpoint {
         path: &str,
         content: &str,
         body: &[u8],
+        most: u64,
     ) -> Result<Vec<u8>, (Trouble, Failure)> {
-        let address = format!("{}/{path}", self.base_url);
-        let mut request = self.agent.post(&address).header("content-type", content);
+        let mut request = self.agent.post(self.address.to(path)).header("content-type", content);
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
-        self.outcome(&address, request.send(body))
+        self.outcome(path, request.send(body), most)
     }
 
-    pub(super) fn get(&self, path: &str) -> Result<Vec<u8>, (Trouble, Failure)> {
-        let address = format!("{}/{path}", self.base_url);
-        let mut request = self.agent.get(&address);
+    pub(super) fn get(&self, path: &str, most: u64) -> Result<Vec<u8>, (Trouble, Failure)> {
+        let mut request = self.agent.get(self.address.to(path));
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
-        self.outcome(&address, request.call())
+        self.outcome(path, request.call(), most)
     }
 
     /// The bytes of a good answer, or what kind of trouble it is.
     fn outcome(
         &self,
-        address: &str,
+        path: &str,
         sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+        most: u64,
     ) -> Result<Vec<u8>, (Trouble, Failure)> {
+        let address = self.address.shown(path);
         let mut reply = sent.map_err(|error| {
             let message = format!("{address}: {error}");
             match error {
                 ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::HostNotFound => {
                     (Trouble::Refused, Failure::Final(message))
                 }
-                _ => (Trouble::Failed, passing(message)),
+                error if never_left(&error) => (Trouble::Failed, passing(message)),
+                _ => (Trouble::Lost, passing(message)),
             }
         })?;
         let status = reply.status().as_u16();
+        let good = (200..300).contains(&status);
         let wait = wire::retry_after(reply.headers());
-        let read = reply.body_mut().with_config().limit(MAX_REPLY).read_to_vec();
-        let bytes = read.map_err(|error| {
-            (Trouble::Failed, passing(format!("{address}: the answer broke off: {error}")))
+        let bytes = wire::read(&mut reply, most).map_err(|unread| {
+            let trouble = if good { Trouble::Lost } else { Trouble::Failed };
+            match unread {
+                // Whoever never ends now will not end next time, and may want money for each.
+                Unread::TooLong(why) => (trouble, Failure::Final(format!("{address}: {why}"))),
+                Unread::BrokeOff(why) => (trouble, passing(format!("{address}: {why}"))),
+            }
         })?;
-        if (200..300).contains(&status) {
+        if good {
             return Ok(bytes);
         }
         let message = format!("{address} answered {status}: {}", wire::complaint(&bytes));
+        let refused =
+            |advice: String| (Trouble::Refused, Failure::Final(format!("{message}; {advice}")));
         Err(match status {
-            401..=403 => {
-                let message = format!("{message}; {}", self.key_advice());
-                (Trouble::Refused, Failure::Final(message))
+            300..400 => {
+                refused("it is elsewhere now: check the address, which ends with /v1".into())
             }
-            404 => {
-                let advice = "check the model's name and the address, which ends with /v1";
-                (Trouble::Refused, Failure::Final(format!("{message}; {advice}")))
-            }
+            401..=403 => refused(self.key_advice()),
+            404 => refused("check the model's name and the address, which ends with /v1".into()),
+            // Some say so with 400 or 429, as if waiting or another prompt would help.
+            400..500 if is_about_the_account(&bytes) => refused(self.key_advice()),
             429 => (Trouble::Limited(wait), Failure::Passing { message, wait }),
             // 529: Anthropic's word for overloaded.
             408 | 409 | 425 | 500.. => (Trouble::Failed, Failure::Passing { message, wait }),
@@ -152,7 +178,58 @@ impl Endpoint {
     fn key_advice(&self) -> String {
         match &self.key_variable {
             Some(variable) => format!("check the key in {variable}, its credit and its rights"),
-            None => "the server wants a key; name the environment variable that holds it".into(),
+            None => "check the credit and the rights of the key; name the environment variable that holds it, if the server wants one".into(),
         }
+    }
+}
+
+/// Did a request fail before it reached anybody?
+fn never_left(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::ConnectionFailed
+        | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => true,
+        ureq::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
+        _ => false,
+    }
+}
+
+/// Does a complaint say that the account has no credit, or is closed?
+fn is_about_the_account(bytes: &[u8]) -> bool {
+    let value: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let codes = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
+    let codes = codes.iter().chain(&["account_deactivated", "access_terminated"]);
+    let named = ["/error/code", "/error/type", "/code", "/type"];
+    let mut named = named.iter().filter_map(|place| value.pointer(place)?.as_str());
+    let words = [
+        "credit balance is too low",
+        "exceeded your current quota",
+        "insufficient balance",
+        "insufficient credit",
+        "insufficient funds",
+        "insufficient_quota",
+    ];
+    let said = wire::complaint(bytes).to_lowercase();
+    named.any(|name| codes.clone().any(|code| *code == name))
+        || words.iter().any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_credit_is_said_in_many_ways() {
+        let check = |body: &str, expected| {
+            assert_eq!(is_about_the_account(body.as_bytes()), expected, "{body}");
+        };
+        check(r#"{"error":{"message":"You exceeded your current quota, please check"}}"#, true);
+        check(r#"{"error":{"message":"x","code":"insufficient_quota"}}"#, true);
+        check(
+            r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access"}}"#,
+            true,
+        );
+        check("Insufficient Balance", true);
+        check(r#"{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}"#, false);
+        check(r#"{"error":{"message":"maximum context length is 4096"}}"#, false);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use fingerpost::chat::{Prompt, Reply, Usage, estimate_tokens};
+use fingerpost::chat::{Prompt, Usage};
 
 use crate::retry::RateLimit;
 
@@ -34,18 +34,9 @@ impl Limits {
 
     /// The server has counted.
     pub(super) fn settle(&self, taken: u32, usage: &Usage) {
-        let real = u32::try_from(usage.input + usage.output).unwrap_or(u32::MAX);
+        let real = u32::try_from(usage.input.saturating_add(usage.output)).unwrap_or(u32::MAX);
         self.tokens.correct(taken, real);
     }
-}
-
-/// Servers that do not count get an estimate, so that limits and prices hold there too.
-pub(super) fn with_usage(mut reply: Reply, prompt: &Prompt) -> Reply {
-    if reply.usage == Usage::default() {
-        reply.usage.input = prompt.tokens().1 as u64;
-        reply.usage.output = estimate_tokens(&reply.text) as u64;
-    }
-    reply
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! `/chat/completions`, as OpenAI defined it and nearly every server speaks it.
 
 use fingerpost::chat::{Finish, Prompt, Reply, Speaker, Usage};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::usage::count;
 use super::{Dialect, Format};
+use crate::window::first_characters;
 
 /// The request. The shared part opens the first message: servers that cache prefixes find it by
 /// themselves, and chat templates that want turns to alternate are not upset.
@@ -42,69 +43,45 @@ pub(super) fn body(model: &str, prompt: &Prompt, dialect: Dialect) -> Value {
     body
 }
 
-#[derive(Deserialize)]
-struct Completion {
-    #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Tokens>,
-    #[serde(default)]
-    model: String,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Said,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Said {
-    /// Reasoning comes in another field, which is not read.
-    content: Option<String>,
-    refusal: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Tokens {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<Details>,
-    /// DeepSeek's word for cached tokens.
-    prompt_cache_hit_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Details {
-    cached_tokens: Option<u64>,
-}
-
 /// The answer; the error says why there is none, and that it may be worth another try.
 pub(super) fn read(bytes: &[u8]) -> Result<Reply, String> {
-    let completion: Completion = serde_json::from_slice(bytes)
+    let completion: Value = serde_json::from_slice(bytes)
         .map_err(|error| format!("the answer is not what was asked for: {error}"))?;
-    let Some(choice) = completion.choices.into_iter().next() else {
+    let Some(choice) = completion.pointer("/choices/0") else {
         // Some gateways report failures of those behind them as a success.
-        let why = completion.error.map_or("nothing".into(), |error| error.to_string());
-        return Err(format!("the answer holds {why}"));
+        let why = completion.get("error").map_or("nothing".into(), |error| error.to_string());
+        return Err(format!("the answer holds {}", first_characters(&why, 500)));
     };
-    let finish = match (choice.finish_reason.as_deref(), &choice.message.refusal) {
-        (Some("content_filter"), _) | (_, Some(_)) => Finish::Withheld,
-        (Some("length"), _) => Finish::Length,
+    let Some(said) = choice.get("message").filter(|said| said.is_object()) else {
+        return Err("the answer is not what was asked for: there is no message in it".into());
+    };
+    let refusal = said.get("refusal").is_some_and(|refusal| !refusal.is_null());
+    let finish = match choice.get("finish_reason").and_then(Value::as_str) {
+        Some("content_filter") => Finish::Withheld,
+        _ if refusal => Finish::Withheld,
+        Some("length") => Finish::Length,
         _ => Finish::Stop,
     };
-    let usage = completion.usage.map_or(Usage::default(), |tokens| Usage {
-        input: tokens.prompt_tokens.unwrap_or(0),
-        cached: tokens
-            .prompt_tokens_details
-            .and_then(|details| details.cached_tokens)
-            .or(tokens.prompt_cache_hit_tokens)
+    // Reasoning comes in another field, which is not read.
+    let text = match said.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text")?.as_str()).collect()
+        }
+        _ => String::new(),
+    };
+    let tokens = |place: &str| count(completion.pointer(&format!("/usage/{place}")));
+    let usage = Usage {
+        input: tokens("prompt_tokens").unwrap_or(0),
+        // The latter is DeepSeek's word for cached tokens.
+        cached: tokens("prompt_tokens_details/cached_tokens")
+            .or_else(|| tokens("prompt_cache_hit_tokens"))
             .unwrap_or(0),
         written: 0,
-        output: tokens.completion_tokens.unwrap_or(0),
-    });
-    let text = choice.message.content.unwrap_or_default();
-    Ok(Reply { text, usage, finish, model: completion.model })
+        output: tokens("completion_tokens").unwrap_or(0),
+    };
+    let model = completion.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
+    Ok(Reply { text, usage: usage.bounded(), finish, model })
 }
 
 #[cfg(test)]
@@ -154,6 +131,12 @@ mod tests {
             json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 8});
         assert_eq!(read(deepseek), Usage { input: 9, cached: 8, written: 0, output: 2 });
         assert_eq!(read(Value::Null), Usage::default());
+        // An answer that was paid for is not thrown away for a number.
+        let odd = json!({"prompt_tokens": "9", "completion_tokens": -2, "prompt_tokens_details": {"cached_tokens": 4.0}});
+        assert_eq!(read(odd), Usage { input: 9, cached: 4, written: 0, output: 0 });
+        let huge = json!({"prompt_tokens": u64::MAX, "completion_tokens": 1e30});
+        assert_eq!(read(huge), Usage { input: 1 << 40, cached: 0, written: 0, output: 1 << 40 });
+        assert_eq!(read(json!("many")), Usage::default());
     }
 
     #[test]

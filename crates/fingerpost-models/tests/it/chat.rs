@@ -14,7 +14,7 @@ use crate::chat_server::{Act, Server};
 
 const DOCUMENTS: &str = "Each document stands between <skill-x> and </skill-x>.\n\n<skill-x>\nid: \"a\"\nname: a\ndescription: Adds\n\nSums numbers.\n</skill-x>";
 
-fn prompt() -> Prompt {
+pub(crate) fn prompt() -> Prompt {
     let schema =
         json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
     let text = "Write the page of the skill \"a\".".to_owned();
@@ -30,7 +30,7 @@ fn prompt() -> Prompt {
     }
 }
 
-fn config(server: &Server, api: Api) -> ChatConfig {
+pub(crate) fn config(server: &Server, api: Api) -> ChatConfig {
     ChatConfig {
         base_url: server.url.clone(),
         timeout: Duration::from_millis(400),
@@ -44,11 +44,11 @@ fn config(server: &Server, api: Api) -> ChatConfig {
     }
 }
 
-fn chat(server: &Server) -> HttpChat<'static> {
+pub(crate) fn chat(server: &Server) -> HttpChat<'static> {
     HttpChat::new(config(server, Api::OpenAi), Arc::default()).unwrap()
 }
 
-fn status(status: u16, headers: &str, body: &str) -> Act {
+pub(crate) fn status(status: u16, headers: &str, body: &str) -> Act {
     Act::Status(status, headers.into(), body.into())
 }
 
@@ -278,7 +278,7 @@ fn batches_are_submitted_looked_after_and_fetched() {
         assert_eq!(client.find("another", 0, 3).unwrap(), None);
         assert_eq!(client.state(&id).unwrap(), BatchState::UnderWay { done: 0, all: 2 });
         assert_eq!(client.state(&id).unwrap(), BatchState::Ended);
-        let answers = client.answers(&id).unwrap();
+        let answers = client.answers(&id, 2).unwrap();
         let keys: Vec<&str> = answers.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["k1", "k2"]);
         for (_, reply) in answers {

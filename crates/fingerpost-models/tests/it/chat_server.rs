@@ -38,6 +38,12 @@ pub(crate) enum Act {
     HalfPair,
     /// A page, and no word about tokens.
     Uncounted,
+    /// A page, and this about tokens.
+    Counts(Value),
+    /// Begins a good answer and never ends it.
+    Endless,
+    /// The same, a few bytes at a time.
+    Drips,
 }
 
 /// What the server will not take, whoever asks.
@@ -102,7 +108,8 @@ impl Server {
     pub(crate) fn asked(&self) -> Vec<Asked> {
         let asked = self.state.lock().unwrap().asked.clone();
         let is_prompt = |asked: &Asked| {
-            asked.path.ends_with("/chat/completions") || asked.path.ends_with("/messages")
+            let path = asked.path.split('?').next().unwrap_or_default();
+            path.ends_with("/chat/completions") || path.ends_with("/messages")
         };
         asked.into_iter().filter(is_prompt).collect()
     }
@@ -177,6 +184,19 @@ fn perform(stream: &mut TcpStream, asked: &Asked, act: Act) -> bool {
             return reply(stream, 200, "", &body, 0).is_ok();
         }
         Act::HalfPair => answer("PLACE", "stop").replace("PLACE", "\\ud83d"),
+        Act::Counts(usage) => {
+            let mut body: Value = serde_json::from_str(&answer(&page(), "stop")).unwrap();
+            body["usage"] = usage;
+            body.to_string()
+        }
+        Act::Endless => {
+            pour(stream, &[b'x'; 1 << 16], Duration::ZERO);
+            return false;
+        }
+        Act::Drips => {
+            pour(stream, b"x", Duration::from_millis(20));
+            return false;
+        }
         Act::Uncounted => {
             let mut body: Value = serde_json::from_str(&answer(&page(), "stop")).unwrap();
             body.as_object_mut().unwrap().remove("usage");
@@ -184,6 +204,20 @@ fn perform(stream: &mut TcpStream, asked: &Asked, act: Act) -> bool {
         }
     };
     reply(stream, 200, "", body.as_bytes(), 0).is_ok()
+}
+
+/// Sends the same again and again, until nobody reads it.
+fn pour(stream: &mut TcpStream, drop: &[u8], pause: Duration) {
+    let head = "HTTP/1.1 200 x\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut chunk = format!("{:x}\r\n", drop.len()).into_bytes();
+    chunk.extend_from_slice(drop);
+    chunk.extend_from_slice(b"\r\n");
+    if stream.write_all(head.as_bytes()).is_err() {
+        return;
+    }
+    while stream.write_all(&chunk).and_then(|()| stream.flush()).is_ok() {
+        thread::sleep(pause);
+    }
 }
 
 /// Tokens are counted as words, so that tests can foresee them.

@@ -52,11 +52,48 @@ fn fails(script: Vec<Act>, requests: usize, says: &[&str]) {
 }
 
 #[test]
+fn an_endless_answer_and_a_key_in_the_address() {
+    let server = Server::start(vec![Act::Endless]);
+    let patient = HttpConfig { timeout: Duration::from_secs(60), ..config(&server) };
+    let error = HttpEmbedder::new(patient).unwrap().embed(&TEXTS, Role::Document).unwrap_err();
+    assert!(error.to_string().contains("does not end within 4.0 MiB"), "{error}");
+    assert_eq!(server.asked().len(), 1);
+
+    let secret = "sk-4711-very-secret";
+    let server = Server::start(vec![Act::Status(401, "", "sk-4711-very-secret is no key")]);
+    let base_url = format!("{}?key={secret}", server.url);
+    let with_key = HttpConfig { base_url, ..config(&server) };
+    assert!(!format!("{with_key:?}").contains(secret));
+    let embedder = HttpEmbedder::new(with_key).unwrap();
+    let without = HttpEmbedder::new(config(&server)).unwrap();
+    assert_eq!(embedder.profile(), without.profile(), "what is kept knows no key");
+    let error = embedder.embed(&TEXTS, Role::Document).unwrap_err().to_string();
+    assert!(error.contains("[key] is no key") && !error.contains(secret), "{error}");
+    assert!(server.asked()[0].path.ends_with("/embeddings?key=sk-4711-very-secret"));
+}
+
+/// The server reads so many tokens: a document that is longer loses its end, and its page stays.
+#[test]
+fn a_page_fits_the_window_whatever_its_document() {
+    let server = Server::start(vec![]);
+    let config =
+        HttpConfig { max_tokens: 8192, document_prefix: "passage: ".into(), ..config(&server) };
+    let embedder = HttpEmbedder::new(config).unwrap();
+    let document = "A sentence of the document. ".repeat(5_000);
+    let text = embedder.fit(&document, "The page.");
+    embedder.embed(&[&text], Role::Document).unwrap();
+    let sent = server.asked()[0].body["input"][0].as_str().unwrap().to_owned();
+    assert!(sent.starts_with("passage: A sentence") && sent.ends_with("\nThe page."));
+    assert!(sent.len() > 20_000 && fingerpost::chat::estimate_tokens(&sent) <= 8192);
+}
+
+#[test]
 fn passing_trouble_passes() {
     recovers(vec![], 1);
     recovers(vec![Act::Shuffled], 1);
     recovers(vec![Act::Status(500, "", "oops")], 2);
     recovers(vec![Act::Status(503, "", ""), Act::Truncated], 3);
+    recovers(vec![Act::Counts("many")], 1);
     recovers(vec![Act::TooFew], 2);
     recovers(vec![Act::Twice], 2);
     recovers(vec![Act::Hang], 2);

@@ -96,7 +96,15 @@ fn names_do_not_leave_the_store() {
     fs::create_dir_all(&inside).unwrap();
     fs::write(root.path().join(SETTINGS_FILE), "").unwrap();
     let store = Store::at(inside);
-    for name in ["..", "../", "", ".", "a/../.."] {
+    // A folder of ours whose name is none leads nowhere either.
+    let odd = root.path().join("models/C:odd name");
+    fs::create_dir_all(&odd).unwrap();
+    fs::write(odd.join(SETTINGS_FILE), "").unwrap();
+    let absolute = root.path().display().to_string();
+    for name in ["..", "../", "", ".", "a/../..", "a\\b", "C:odd name", &absolute] {
+        assert!(store.folder(name).starts_with(root.path().join("models")), "{name}");
+        assert!(!store.folder(name).ends_with(".."), "{name}");
+        assert_eq!(store.size(name), 0, "{name}");
         assert!(store.find(name).is_none(), "{name}");
         assert!(!store.remove(name).unwrap(), "{name}");
     }

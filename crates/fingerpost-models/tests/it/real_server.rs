@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fingerpost::atlas::{Atlas, Budget, Ledger, Recorded, Spent};
+use fingerpost::atlas::{Atlas, Budget, Ledger, Recorded, Replays, Spent};
 use fingerpost::chat::{Chat, Prompt};
 use fingerpost::index::{SparseConfig, SparseIndex};
 use fingerpost::library::Library;
@@ -23,6 +23,7 @@ use fingerpost::reply::Tally;
 use fingerpost::route::llm::{Answering, ChooserConfig, LlmChooser};
 use fingerpost::route::{Candidate, Route};
 use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
+use fingerpost::store::Folder;
 use fingerpost::view::{Cards, View};
 use fingerpost_models::{Api, ChatConfig, Format, HttpChat, RetryConfig};
 
@@ -139,7 +140,7 @@ fn write(chat: &dyn Chat, ledger: &Ledger) -> (Outcome, Spent) {
 fn a_real_model_writes_in_the_form_and_is_not_asked_twice() {
     let Some((running, url)) = start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let atlas = Atlas::at(folder.path());
+    let atlas = Atlas::new(Folder::at(folder.path()));
 
     // Right after the start: the server refuses or answers 503 until the model is loaded.
     let chat_now = chat(&url, 120);
@@ -156,7 +157,7 @@ fn a_real_model_writes_in_the_form_and_is_not_asked_twice() {
     let known = |id: &SkillId| members.iter().any(|skill| skill.id == *id);
     assert!(parsed.value.references().into_iter().all(known), "the schema lists the ids");
 
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let (first, spent) = write(&chat_now, &ledger);
     assert!(first.stopped.is_none() && spent.calls >= 2, "{first:?}");
     let settled = |written: &Written| matches!(written, Written::Page(..) | Written::Fallback(_));
@@ -166,7 +167,7 @@ fn a_real_model_writes_in_the_form_and_is_not_asked_twice() {
 
     // The server is gone: all that was answered is still there, and nothing is asked.
     drop(running);
-    let (again, spent) = write(&chat(&url, 1), &atlas.ledger().unwrap());
+    let (again, spent) = write(&chat(&url, 1), &atlas.ledger(Replays::All).unwrap());
     assert_eq!(again.written, first.written);
     assert_eq!((spent.calls, spent.failed), (0, 0));
 }
@@ -215,7 +216,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
 fn a_real_model_chooses_in_the_form_whatever_a_skill_says() {
     let Some((running, url)) = start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let ledger = Atlas::at(folder.path()).ledger().unwrap();
+    let ledger = Atlas::new(Folder::at(folder.path())).ledger(Replays::All).unwrap();
     let chat_now = chat(&url, 120);
     let arms = [Cards::Base, Cards::Boundary];
     let chosen = arms.map(|cards| choose(&chat_now, &ledger, cards));

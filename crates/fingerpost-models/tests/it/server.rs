@@ -27,6 +27,10 @@ pub(crate) enum Act {
     Twice,
     /// Vectors of length one.
     Short,
+    /// Says this about tokens.
+    Counts(&'static str),
+    /// Never ends.
+    Endless,
 }
 
 /// Runs until dropped by the process; remembers what it was asked.
@@ -37,6 +41,7 @@ pub(crate) struct Server {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
+    pub(crate) path: String,
     pub(crate) body: Value,
     pub(crate) authorization: Option<String>,
 }
@@ -89,9 +94,18 @@ fn serve(mut stream: TcpStream, script: &Mutex<std::vec::IntoIter<Act>>, log: &M
             Act::TooFew => drop(rows.pop()),
             Act::Twice => rows[1]["index"] = json!(0),
             Act::Short => rows.iter_mut().for_each(|row| row["embedding"] = json!([1.0])),
-            Act::Embed | Act::Truncated => {}
+            Act::Endless => {
+                let head = "HTTP/1.1 200 x\r\ncontent-length: 9999999999\r\n\r\n";
+                let _ = stream.write_all(head.as_bytes());
+                while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
+                return;
+            }
+            Act::Embed | Act::Truncated | Act::Counts(_) => {}
         }
-        let tokens = inputs.len() * 7;
+        let tokens = match act {
+            Act::Counts(tokens) => json!(tokens),
+            _ => json!(inputs.len() * 7),
+        };
         let body = json!({"object": "list", "data": rows, "usage": {"prompt_tokens": tokens}});
         let body = body.to_string();
         if matches!(act, Act::Truncated) {
@@ -107,12 +121,13 @@ fn serve(mut stream: TcpStream, script: &Mutex<std::vec::IntoIter<Act>>, log: &M
 
 fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     let (mut length, mut authorization) = (0, None);
-    let mut line = String::new();
+    let (mut line, mut path) = (String::new(), None);
     loop {
         line.clear();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
         }
+        path.get_or_insert_with(|| line.split(' ').nth(1).unwrap_or_default().to_owned());
         let lower = line.to_lowercase();
         if let Some(value) = lower.strip_prefix("content-length:") {
             length = value.trim().parse().ok()?;
@@ -124,7 +139,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { body: serde_json::from_slice(&body).ok()?, authorization })
+    Some(Asked { path: path?, body: serde_json::from_slice(&body).ok()?, authorization })
 }
 
 fn reply(

@@ -1,75 +1,122 @@
 //! What was every model asked, what did it answer, and what did that cost?
 //!
-//! One row a call. A call is written down before it is made, and its answer before anything uses
-//! it, both flushed to the disk: a kill at any moment loses the calls under way and no other, and
-//! the next run takes what was answered from here instead of paying again. The ledger outlives
-//! compilations; nothing in it is ever computed anew.
+//! A call is written down before it is made, and its answer before anything uses it, both safe when
+//! the writing returns: a kill at any moment loses the calls under way and no other, and the next
+//! run takes what was answered from here instead of paying again. The ledger is a log: every start,
+//! answer and failure is a record, and nothing in it is changed or computed anew.
 
-use std::sync::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::catalog::Catalog;
-use super::{Atlas, AtlasError};
-use crate::chat::{Finish, Recording, Reply, Usage};
+use crate::chat::{Recording, Reply, Usage};
+use crate::store::old::{OldAtlas, OldError};
+use crate::store::{Log, Store, StoreError};
 
-/// The step that adds the ledger to an atlas.
-pub(super) const MIGRATION: &str = "
-    CREATE TABLE calls (
-        key TEXT PRIMARY KEY,
-        state TEXT NOT NULL CHECK (state IN ('started', 'done', 'failed')),
-        model TEXT NOT NULL,
-        endpoint TEXT NOT NULL,
-        tries INTEGER NOT NULL DEFAULT 1,
-        started INTEGER NOT NULL,
-        finished INTEGER,
-        input INTEGER NOT NULL DEFAULT 0,
-        cached INTEGER NOT NULL DEFAULT 0,
-        written INTEGER NOT NULL DEFAULT 0,
-        output INTEGER NOT NULL DEFAULT 0,
-        cost REAL,
-        answered_by TEXT,
-        finish TEXT,
-        reply TEXT,
-        error TEXT
-    ) STRICT;
-    CREATE INDEX calls_by_day ON calls (started);
-    CREATE TABLE endpoints (
-        endpoint TEXT NOT NULL,
-        model TEXT NOT NULL,
-        dialect TEXT NOT NULL,
-        PRIMARY KEY (endpoint, model)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE batches (
-        number INTEGER PRIMARY KEY,
-        endpoint TEXT NOT NULL,
-        model TEXT NOT NULL,
-        tag TEXT NOT NULL,
-        batch TEXT,
-        state TEXT NOT NULL CHECK (state IN ('submitting', 'submitted', 'done', 'failed')),
-        submitted INTEGER NOT NULL
-    ) STRICT;
-    CREATE TABLE batch_calls (
-        number INTEGER NOT NULL REFERENCES batches (number),
-        key TEXT NOT NULL,
-        PRIMARY KEY (number, key)
-    ) STRICT, WITHOUT ROWID;
-";
-
-/// The step that tells what a call was for. Before it, models wrote pages and embedded texts; the
-/// latter left no reply.
-pub(super) const PURPOSE: &str = "
-    ALTER TABLE calls ADD COLUMN purpose TEXT NOT NULL DEFAULT 'page';
-    UPDATE calls SET purpose = 'embedding' WHERE state = 'done' AND reply IS NULL;
-";
+/// Are answers that are in the ledger already given as if they had just come?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replays {
+    /// Yes: they were paid for by whoever asks.
+    All,
+    /// Only those of this run: the others came with somebody else's atlas, and could say anything.
+    OwnOnly,
+}
 
 /// The ledger of an atlas, open.
-#[derive(Debug)]
 pub struct Ledger {
-    connection: Mutex<Connection>,
-    path: std::path::PathBuf,
+    store: Arc<dyn Store>,
+    replays: Replays,
+    known: Mutex<Known>,
+}
+
+/// What is known of the log so far.
+#[derive(Default)]
+struct Known {
+    calls: BTreeMap<String, Call>,
+    dialects: BTreeMap<(String, String), String>,
+    batches: BTreeMap<i64, OpenBatch>,
+    last_batch: i64,
+    /// The number of the first record that was not read yet.
+    next: u64,
+    mark: Option<u64>,
+}
+
+/// All that happened to one prompt.
+#[derive(Debug, Clone, Default)]
+struct Call {
+    model: String,
+    purpose: String,
+    started: i64,
+    state: State,
+    usage: Usage,
+    cost: Option<f64>,
+    reply: Option<Reply>,
+    /// Was the answer here before this run began?
+    is_old: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Started,
+    Done,
+    Failed,
+}
+
+#[derive(Debug, Clone)]
+struct OpenBatch {
+    endpoint: String,
+    model: String,
+    batch: Batch,
+}
+
+/// One record.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub(crate) enum Entry {
+    /// A call is about to be made.
+    Started { key: String, model: String, endpoint: String, purpose: String, at: i64 },
+    /// It was answered.
+    Done { key: String, reply: Reply, cost: Option<f64>, at: i64 },
+    /// It failed; it may be made again.
+    Failed { key: String, error: String, at: i64 },
+    /// Texts were embedded. Their vectors are kept elsewhere.
+    Embedded {
+        key: String,
+        model: String,
+        endpoint: String,
+        tokens: u64,
+        cost: Option<f64>,
+        at: i64,
+    },
+    /// How an endpoint wants to be asked.
+    Learned { endpoint: String, model: String, dialect: String },
+    /// A batch is about to be submitted.
+    Submitting {
+        number: i64,
+        endpoint: String,
+        model: String,
+        tag: String,
+        keys: Vec<String>,
+        at: i64,
+    },
+    /// The server took it and calls it this.
+    Submitted { number: i64, id: String },
+    /// Its answers are in, or it came to nothing.
+    Closed { number: i64, answered: bool },
+}
+
+/// Why the records of another ledger could not be taken over.
+#[derive(Debug, thiserror::Error)]
+pub enum AdoptError {
+    /// They could not be read.
+    #[error(transparent)]
+    Old(#[from] OldError),
+    /// They could not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What was spent on one model for one purpose on one day.
@@ -111,31 +158,27 @@ pub struct Batch {
     pub keys: Vec<String>,
 }
 
-impl Atlas {
-    /// Opens the ledger; what is written to it is on the disk when the call returns.
-    pub fn ledger(&self) -> Result<Ledger, AtlasError> {
-        std::fs::create_dir_all(&self.path).map_err(|source| AtlasError::File {
-            action: "write",
-            path: self.path.clone(),
-            source,
-        })?;
-        let (connection, path) = Catalog::open_or_create(self)?.into_parts();
-        connection
-            .pragma_update(None, "synchronous", "FULL")
-            .map_err(|source| AtlasError::Catalog { path: path.clone(), source })?;
-        Ok(Ledger { connection: Mutex::new(connection), path })
-    }
-}
-
 impl Ledger {
+    pub(super) fn open(store: Arc<dyn Store>, replays: Replays) -> Result<Self, StoreError> {
+        let ledger = Self { store, replays, known: Mutex::default() };
+        let mut known = ledger.known()?;
+        known.calls.values_mut().for_each(|call| call.is_old = true);
+        drop(known);
+        Ok(ledger)
+    }
+
+    /// How many answers are here that do not count, because they came with somebody else's atlas.
+    pub fn withheld(&self) -> Result<usize, StoreError> {
+        let known = self.known()?;
+        let old = known.calls.values().filter(|call| call.is_old && call.reply.is_some()).count();
+        Ok(if self.replays == Replays::OwnOnly { old } else { 0 })
+    }
+
     /// The answer to a prompt, if there is one.
-    pub fn reply(&self, key: &str) -> Result<Option<Reply>, AtlasError> {
-        self.with(|connection| {
-            connection
-                .prepare_cached(&format!("{SELECT_REPLY} WHERE state = 'done' AND key = ?"))?
-                .query_row([key], |row| Ok(recording(row)?.reply))
-                .optional()
-        })
+    pub fn reply(&self, key: &str) -> Result<Option<Reply>, StoreError> {
+        let known = self.known()?;
+        let counts = |call: &&Call| self.replays == Replays::All || !call.is_old;
+        Ok(known.calls.get(key).filter(counts).and_then(|call| call.reply.clone()))
     }
 
     /// A call is about to be made.
@@ -145,55 +188,21 @@ impl Ledger {
         model: &str,
         endpoint: &str,
         purpose: &str,
-    ) -> Result<(), AtlasError> {
-        self.with(|connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO calls (key, state, model, endpoint, started, purpose) VALUES (?1, 'started', ?2, ?3, ?4, ?5)
-                     ON CONFLICT (key) DO UPDATE SET state = 'started', endpoint = ?3, started = ?4,
-                         tries = tries + 1, finished = NULL, error = NULL WHERE state <> 'done'",
-                )?
-                .execute(params![key, model, endpoint, now(), purpose])
-        })?;
-        Ok(())
+    ) -> Result<(), StoreError> {
+        let [key, model, endpoint, purpose] = [key, model, endpoint, purpose].map(str::to_owned);
+        self.append(Entry::Started { key, model, endpoint, purpose, at: now() })
     }
 
     /// A call was answered. What is answered stays: a second answer to the same prompt is not kept.
-    pub fn finish(&self, key: &str, reply: &Reply, cost: Option<f64>) -> Result<(), AtlasError> {
-        let Usage { input, cached, written, output } = reply.usage;
-        self.with(|connection| {
-            connection
-                .prepare_cached(
-                    "UPDATE calls SET state = 'done', finished = ?2, input = ?3, cached = ?4, written = ?5,
-                         output = ?6, cost = ?7, answered_by = ?8, finish = ?9, reply = ?10, error = NULL
-                     WHERE key = ?1 AND state <> 'done'",
-                )?
-                .execute(params![
-                    key,
-                    now(),
-                    input as i64,
-                    cached as i64,
-                    written as i64,
-                    output as i64,
-                    cost,
-                    reply.model,
-                    finish_name(reply.finish),
-                    reply.text,
-                ])
-        })?;
-        Ok(())
+    pub fn finish(&self, key: &str, reply: &Reply, cost: Option<f64>) -> Result<(), StoreError> {
+        let (key, reply) = (key.to_owned(), reply.clone());
+        self.append(Entry::Done { key, reply, cost, at: now() })
     }
 
     /// A call failed; it may be made again.
-    pub fn fail(&self, key: &str, error: &str) -> Result<(), AtlasError> {
-        self.with(|connection| {
-            connection
-                .prepare_cached(
-                    "UPDATE calls SET state = 'failed', finished = ?2, error = ?3 WHERE key = ?1 AND state <> 'done'",
-                )?
-                .execute(params![key, now(), error])
-        })?;
-        Ok(())
+    pub fn fail(&self, key: &str, error: &str) -> Result<(), StoreError> {
+        let (key, error) = (key.to_owned(), error.to_owned());
+        self.append(Entry::Failed { key, error, at: now() })
     }
 
     /// Texts were embedded. Their vectors are kept elsewhere, by what they are vectors of; a request
@@ -205,75 +214,54 @@ impl Ledger {
         endpoint: &str,
         tokens: u64,
         cost: Option<f64>,
-    ) -> Result<(), AtlasError> {
-        self.with(|connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO calls (key, state, model, endpoint, started, finished, input, cost, purpose)
-                         VALUES (?1, 'done', ?2, ?3, ?4, ?4, ?5, ?6, 'embedding')
-                     ON CONFLICT (key) DO UPDATE SET tries = tries + 1, finished = ?4,
-                         input = input + ?5, cost = cost + ?6",
-                )?
-                .execute(params![key, model, endpoint, now(), tokens as i64, cost])
-        })?;
-        Ok(())
+    ) -> Result<(), StoreError> {
+        let [key, model, endpoint] = [key, model, endpoint].map(str::to_owned);
+        self.append(Entry::Embedded { key, model, endpoint, tokens, cost, at: now() })
     }
 
     /// All answers of a model, in the order of their keys: what a replay needs.
-    pub fn recordings(&self, model: &str) -> Result<Vec<Recording>, AtlasError> {
-        self.with(|connection| {
-            let mut select = connection.prepare(&format!(
-                "{SELECT_REPLY} WHERE state = 'done' AND reply IS NOT NULL AND model = ? ORDER BY key"
-            ))?;
-            select.query_map([model], recording)?.collect()
-        })
+    pub fn recordings(&self, model: &str) -> Result<Vec<Recording>, StoreError> {
+        let known = self.known()?;
+        let calls = known.calls.iter().filter(|(_, call)| call.model == model);
+        let recording = |(key, call): (&String, &Call)| {
+            Some(Recording { key: key.clone(), reply: call.reply.clone()? })
+        };
+        Ok(calls.filter_map(recording).collect())
     }
 
     /// What was spent, by day, model and purpose, in order.
-    pub fn spend(&self) -> Result<Vec<Spend>, AtlasError> {
-        self.with(|connection| {
-            let mut select = connection.prepare(
-                "SELECT date(started / 1000, 'unixepoch') AS day, model, purpose,
-                     sum(state = 'done'), sum(state = 'failed'), sum(state = 'started'),
-                     sum(input), sum(cached), sum(written), sum(output),
-                     total(cost), sum(state = 'done' AND cost IS NULL)
-                 FROM calls GROUP BY day, model, purpose ORDER BY day, model, purpose",
-            )?;
-            let spend = select.query_map([], |row| {
-                Ok(Spend {
-                    day: row.get(0)?,
-                    model: row.get(1)?,
-                    purpose: row.get(2)?,
-                    calls: count(row, 3)?,
-                    failed: count(row, 4)?,
-                    unfinished: count(row, 5)?,
-                    usage: usage(row, 6)?,
-                    cost_usd: row.get(10)?,
-                    unpriced: count(row, 11)?,
-                })
-            })?;
-            spend.collect()
-        })
+    pub fn spend(&self) -> Result<Vec<Spend>, StoreError> {
+        let known = self.known()?;
+        let mut all: BTreeMap<(String, &str, &str), Spend> = BTreeMap::new();
+        for call in known.calls.values() {
+            let day = day(call.started);
+            let spend = all.entry((day.clone(), &call.model, &call.purpose)).or_insert_with(|| {
+                let (model, purpose) = (call.model.clone(), call.purpose.clone());
+                let (calls, failed, unfinished, unpriced) = Default::default();
+                let (usage, cost_usd) = Default::default();
+                Spend { day, model, purpose, calls, failed, unfinished, usage, cost_usd, unpriced }
+            });
+            match call.state {
+                State::Started => spend.unfinished += 1,
+                State::Failed => spend.failed += 1,
+                State::Done => spend.calls += 1,
+            }
+            spend.unpriced += u64::from(call.state == State::Done && call.cost.is_none());
+            spend.usage += call.usage;
+            spend.cost_usd += call.cost.unwrap_or(0.0);
+        }
+        Ok(all.into_values().collect())
     }
 
     /// What was learned of how an endpoint wants to be asked.
-    pub fn dialect(&self, endpoint: &str, model: &str) -> Result<Option<String>, AtlasError> {
-        let select = "SELECT dialect FROM endpoints WHERE endpoint = ? AND model = ?";
-        self.with(|connection| {
-            connection.query_row(select, [endpoint, model], |row| row.get(0)).optional()
-        })
+    pub fn dialect(&self, endpoint: &str, model: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.known()?.dialects.get(&(endpoint.to_owned(), model.to_owned())).cloned())
     }
 
     /// Remembers it.
-    pub fn learn(&self, endpoint: &str, model: &str, dialect: &str) -> Result<(), AtlasError> {
-        self.with(|connection| {
-            connection.execute(
-                "INSERT INTO endpoints (endpoint, model, dialect) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (endpoint, model) DO UPDATE SET dialect = ?3",
-                [endpoint, model, dialect],
-            )
-        })?;
-        Ok(())
+    pub fn learn(&self, endpoint: &str, model: &str, dialect: &str) -> Result<(), StoreError> {
+        let [endpoint, model, dialect] = [endpoint, model, dialect].map(str::to_owned);
+        self.append(Entry::Learned { endpoint, model, dialect })
     }
 
     /// A batch is about to be submitted.
@@ -283,119 +271,177 @@ impl Ledger {
         model: &str,
         tag: &str,
         keys: &[String],
-    ) -> Result<Batch, AtlasError> {
-        let submitted = now();
-        let number = self.with(|connection| {
-            let transaction = connection.unchecked_transaction()?;
-            transaction.execute(
-                "INSERT INTO batches (endpoint, model, tag, state, submitted) VALUES (?, ?, ?, 'submitting', ?)",
-                params![endpoint, model, tag, submitted],
-            )?;
-            let number = transaction.last_insert_rowid();
-            for key in keys {
-                transaction
-                    .execute("INSERT INTO batch_calls (number, key) VALUES (?, ?)", params![number, key])?;
-            }
-            transaction.commit()?;
-            Ok(number)
-        })?;
-        Ok(Batch { number, tag: tag.into(), id: None, submitted, keys: keys.to_vec() })
+    ) -> Result<Batch, StoreError> {
+        let number = self.known()?.last_batch + 1;
+        let [endpoint, model, tag] = [endpoint, model, tag].map(str::to_owned);
+        let (keys, at) = (keys.to_vec(), now());
+        let batch = Batch { number, tag: tag.clone(), id: None, submitted: at, keys: keys.clone() };
+        self.append(Entry::Submitting { number, endpoint, model, tag, keys, at })?;
+        Ok(batch)
     }
 
     /// The server took it and calls it this.
-    pub fn submitted(&self, batch: &Batch, id: &str) -> Result<(), AtlasError> {
-        self.with(|connection| {
-            connection.execute(
-                "UPDATE batches SET state = 'submitted', batch = ? WHERE number = ?",
-                params![id, batch.number],
-            )
-        })?;
-        Ok(())
+    pub fn submitted(&self, batch: &Batch, id: &str) -> Result<(), StoreError> {
+        self.append(Entry::Submitted { number: batch.number, id: id.to_owned() })
     }
 
     /// Its answers are in, or it came to nothing.
-    pub fn close(&self, batch: &Batch, answered: bool) -> Result<(), AtlasError> {
-        let state = if answered { "done" } else { "failed" };
-        self.with(|connection| {
-            connection.execute(
-                "UPDATE batches SET state = ? WHERE number = ?",
-                params![state, batch.number],
-            )
-        })?;
-        Ok(())
+    pub fn close(&self, batch: &Batch, answered: bool) -> Result<(), StoreError> {
+        self.append(Entry::Closed { number: batch.number, answered })
     }
 
     /// The batches of a model that are still under way at an endpoint, oldest first.
-    pub fn open_batches(&self, endpoint: &str, model: &str) -> Result<Vec<Batch>, AtlasError> {
-        self.with(|connection| {
-            let mut select = connection.prepare(
-                "SELECT number, tag, batch, submitted FROM batches
-                 WHERE endpoint = ? AND model = ? AND state IN ('submitting', 'submitted') ORDER BY number",
-            )?;
-            let mut keys = connection
-                .prepare("SELECT key FROM batch_calls WHERE number = ? ORDER BY key")?;
-            let rows = select.query_map([endpoint, model], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?;
-            rows.map(|row| {
-                let (number, tag, id, submitted) = row?;
-                let keys = keys.query_map([number], |row| row.get(0))?.collect::<Result<_, _>>()?;
-                Ok(Batch { number, tag, id, submitted, keys })
-            })
-            .collect()
-        })
+    pub fn open_batches(&self, endpoint: &str, model: &str) -> Result<Vec<Batch>, StoreError> {
+        let known = self.known()?;
+        let open = known.batches.values();
+        let open =
+            open.filter(|open| (open.endpoint.as_str(), open.model.as_str()) == (endpoint, model));
+        Ok(open.map(|open| open.batch.clone()).collect())
     }
 
-    fn with<T>(
-        &self,
-        work: impl FnOnce(&MutexGuard<'_, Connection>) -> rusqlite::Result<T>,
-    ) -> Result<T, AtlasError> {
-        let connection = self.connection.lock().expect("nothing panics while holding it");
-        work(&connection).map_err(|source| AtlasError::Catalog { path: self.path.clone(), source })
+    /// Takes over the records of another ledger; says how many.
+    pub fn adopt(&self, old: &OldAtlas) -> Result<usize, AdoptError> {
+        let entries = old.entries()?;
+        let records: Vec<Vec<u8>> =
+            entries.iter().map(|entry| serde_json::to_vec(entry).expect("plain data")).collect();
+        self.store.append(Log::Ledger, &records)?;
+        Ok(records.len())
+    }
+
+    /// Deletes all records of calls made before a moment, answers and costs; says how many went.
+    pub fn prune(&self, before: i64) -> Result<usize, StoreError> {
+        let gone = self.store.rewrite(Log::Ledger, &mut |record| {
+            let entry = serde_json::from_slice::<Entry>(&record.bytes);
+            !matches!(entry, Ok(Entry::Done { at, .. } | Entry::Started { at, .. }
+                | Entry::Failed { at, .. } | Entry::Embedded { at, .. }) if at < before)
+        })?;
+        *self.known.lock().expect("nothing panics while holding it") = Known::default();
+        Ok(gone)
+    }
+
+    fn append(&self, entry: Entry) -> Result<(), StoreError> {
+        let record = serde_json::to_vec(&entry).expect("plain data");
+        self.store.append(Log::Ledger, &[record])
+    }
+
+    /// What the log holds, read as far as it is new: others may write to it too.
+    fn known(&self) -> Result<MutexGuard<'_, Known>, StoreError> {
+        let mut known = self.known.lock().expect("nothing panics while holding it");
+        let mark = self.store.mark(Log::Ledger)?;
+        if known.mark != Some(mark) {
+            let read = self.store.records(Log::Ledger, known.next)?;
+            for record in read.records {
+                known.next = record.number + 1;
+                // A later version may write more than this one understands; it stays in the log.
+                if let Ok(entry) = serde_json::from_slice(&record.bytes) {
+                    known.take(entry);
+                }
+            }
+            known.mark = Some(mark);
+        }
+        Ok(known)
     }
 }
 
-const SELECT_REPLY: &str =
-    "SELECT key, reply, input, cached, written, output, finish, answered_by FROM calls";
-
-fn recording(row: &Row<'_>) -> rusqlite::Result<Recording> {
-    let usage = usage(row, 2)?;
-    let finish = match row.get::<_, String>(6)?.as_str() {
-        "length" => Finish::Length,
-        "withheld" => Finish::Withheld,
-        _ => Finish::Stop,
-    };
-    Ok(Recording {
-        key: row.get(0)?,
-        reply: Reply { text: row.get(1)?, usage, finish, model: row.get(7)? },
-    })
-}
-
-/// Four columns from one on.
-fn usage(row: &Row<'_>, at: usize) -> rusqlite::Result<Usage> {
-    Ok(Usage {
-        input: count(row, at)?,
-        cached: count(row, at + 1)?,
-        written: count(row, at + 2)?,
-        output: count(row, at + 3)?,
-    })
-}
-
-/// SQLite knows no unsigned numbers; ours never go below zero.
-fn count(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
-    Ok(row.get::<_, i64>(at)?.unsigned_abs())
-}
-
-fn finish_name(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "stop",
-        Finish::Length => "length",
-        Finish::Withheld => "withheld",
+impl Known {
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Started { key, model, purpose, at, .. } => {
+                let call = self.calls.entry(key).or_default();
+                if call.state != State::Done {
+                    call.state = State::Started;
+                    (call.model, call.purpose, call.started) = (model, purpose, at);
+                }
+            }
+            Entry::Done { key, reply, cost, .. } => {
+                let call = self.calls.entry(key).or_default();
+                if call.state != State::Done {
+                    (call.state, call.usage, call.cost) = (State::Done, reply.usage, cost);
+                    (call.reply, call.is_old) = (Some(reply), false);
+                }
+            }
+            Entry::Failed { key, .. } => {
+                let call = self.calls.entry(key).or_default();
+                if call.state != State::Done {
+                    call.state = State::Failed;
+                }
+            }
+            Entry::Embedded { key, model, tokens, cost, at, .. } => {
+                let call = self.calls.entry(key).or_default();
+                (call.model, call.purpose) = (model, "embedding".into());
+                call.started = if call.state == State::Done { call.started } else { at };
+                call.state = State::Done;
+                call.usage += Usage { input: tokens, ..Usage::default() };
+                call.cost = match (call.cost, cost) {
+                    (Some(before), Some(now)) => Some(before + now),
+                    (before, now) => now.or(before),
+                };
+            }
+            Entry::Learned { endpoint, model, dialect } => {
+                self.dialects.insert((endpoint, model), dialect);
+            }
+            Entry::Submitting { number, endpoint, model, tag, keys, at } => {
+                let batch = Batch { number, tag, id: None, submitted: at, keys };
+                self.last_batch = self.last_batch.max(number);
+                self.batches.insert(number, OpenBatch { endpoint, model, batch });
+            }
+            Entry::Submitted { number, id } => {
+                if let Some(open) = self.batches.get_mut(&number) {
+                    open.batch.id = Some(id);
+                }
+            }
+            Entry::Closed { number, .. } => drop(self.batches.remove(&number)),
+        }
     }
+}
+
+/// The day of a moment, as people write it (UTC).
+fn day(at: i64) -> String {
+    // Civil from days, as in the proleptic Gregorian calendar.
+    let days = at.div_euclid(86_400_000) + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The first moment of a day written like `2026-01-31` (UTC), in milliseconds since 1970.
+pub fn start_of_day(text: &str) -> Option<i64> {
+    let plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let year: i64 = text.get(..4).filter(|_| plain)?.parse().ok()?;
+    // Days are few: the one that is written so is found between its neighbors.
+    let about = (year - 1970) * 365 + (year - 1970) / 4;
+    let days = (about - 400..about + 400).map(|days| days * 86_400_000);
+    days.into_iter().find(|&at| day(at) == text)
 }
 
 /// Milliseconds since 1970. Times are for people: nothing that is computed depends on them.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (at, expected) in [
+            (0, "1970-01-01"),
+            (951_782_400_000, "2000-02-29"),
+            (1_709_164_800_000, "2024-02-29"),
+            (1_735_689_599_999, "2024-12-31"),
+            (1_763_424_000_000, "2025-11-18"),
+            (-1, "1969-12-31"),
+        ] {
+            assert_eq!(day(at), expected);
+            assert_eq!(start_of_day(expected), Some(at.div_euclid(86_400_000) * 86_400_000));
+        }
+        assert_eq!([start_of_day("2026-02-30"), start_of_day("yesterday")], [None, None]);
+    }
 }

@@ -18,6 +18,7 @@ mod svd;
 mod terms;
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 pub use self::bytes::FitError;
 use self::sparse::Sparse;
@@ -31,7 +32,7 @@ const POWER: f64 = 1.4;
 const ENGINE: &str = concat!("fingerpost ", env!("CARGO_PKG_VERSION"), ", fit 1");
 
 /// What decides the vectors, beside the texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FitConfig {
     /// Length of a vector, at most; a library of fewer skills has fewer. 256 unless told: 512 find
     /// a little more in large libraries, at twice the time and size.

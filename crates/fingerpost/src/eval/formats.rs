@@ -3,7 +3,15 @@
 //! In: TREC run and qrels, BEIR queries and qrels, SR-Agents' result JSON, and our own JSON Lines;
 //! which one it is shows in the first characters. Out: TREC, BEIR, SR-Agents JSON, JSON Lines. These
 //! functions take text and give text: opening files is the caller's business.
+//!
+//! TREC parts its columns by white space, so an id that holds some is written percent-encoded: each white
+//! space by its bytes ("my skill" as `my%20skill`), and `%` as `%25`. An id that looks encoded already is
+//! written so too, others are not touched. What is read from columns parted by white space is decoded
+//! where it holds `%25` or an encoded white space; columns parted by tabs may hold spaces and are taken as
+//! they are.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde::Deserialize;
@@ -58,33 +66,42 @@ struct SrRetrieved {
 }
 
 /// Reads queries: JSON Lines with `id` (or `_id`) and `text`, or lines of `id<tab>text`. The data
-/// set of a query is its field `group_by`, where it has one.
+/// set of a query is its field `group_by`, where it has one. No two may have the same id: a run and the
+/// qrels could not tell them apart.
 pub fn read_queries(text: &str, file: &str, group_by: &str) -> Result<Vec<Query>, FormatError> {
     let mut queries = Vec::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (line, content) in lines(text) {
         let wrong = |message: String| FormatError { file: file.to_owned(), line, message };
-        if !content.starts_with('{') {
-            let (id, text) = content.split_once('\t').ok_or_else(|| {
-                wrong("a query is a JSON object with id and text, or id<tab>text".into())
-            })?;
-            queries.push(Query { id: id.to_owned(), text: text.to_owned(), dataset: None });
-            continue;
+        let query = read_query(content, group_by).map_err(wrong)?;
+        if let Some(first) = seen.insert(query.id.clone(), line) {
+            let message = format!("query '{}' is in line {first} already", query.id);
+            return Err(wrong(message));
         }
-        let object: Value = serde_json::from_str(content).map_err(|e| wrong(e.to_string()))?;
-        let field = |names: &[&str]| {
-            names.iter().find_map(|name| match object.get(name)? {
-                Value::String(text) => Some(text.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            })
-        };
-        let id = field(&["id", "_id", "query_id", "instance_id"]);
-        let id = id.ok_or_else(|| wrong("the query has no id".into()))?;
-        let text = field(&["text", "query", "question"]);
-        let text = text.ok_or_else(|| wrong(format!("query '{id}' has no text")))?;
-        queries.push(Query { id, text, dataset: field(&[group_by]) });
+        queries.push(query);
     }
     Ok(queries)
+}
+
+fn read_query(line: &str, group_by: &str) -> Result<Query, String> {
+    if !line.starts_with('{') {
+        let (id, text) = line
+            .split_once('\t')
+            .ok_or("a query is a JSON object with id and text, or id<tab>text")?;
+        return Ok(Query { id: id.to_owned(), text: text.to_owned(), dataset: None });
+    }
+    let object: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let field = |names: &[&str]| {
+        names.iter().find_map(|name| match object.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        })
+    };
+    let id = field(&["id", "_id", "query_id", "instance_id"]).ok_or("the query has no id")?;
+    let text = field(&["text", "query", "question"]);
+    let text = text.ok_or_else(|| format!("query '{id}' has no text"))?;
+    Ok(Query { id, text, dataset: field(&[group_by]) })
 }
 
 /// Reads judgements: TREC (`query iteration skill grade`), BEIR and ours (`query skill grade`,
@@ -100,7 +117,7 @@ pub fn read_qrels(text: &str, file: &str) -> Result<Qrels, FormatError> {
     }
     for (line, content) in lines(text) {
         let columns = columns(content);
-        let (query, skill, grade) = match columns[..] {
+        let (query, skill, grade) = match &columns[..] {
             [query, skill, grade] | [query, _, skill, grade] => (query, skill, grade),
             _ => {
                 let message = format!(
@@ -112,7 +129,7 @@ pub fn read_qrels(text: &str, file: &str) -> Result<Qrels, FormatError> {
         };
         match grade.parse::<i32>() {
             Ok(grade) => {
-                qrels.entry(query.to_owned()).or_default().insert(skill.to_owned(), grade);
+                qrels.entry(query.to_string()).or_default().insert(skill.to_string(), grade);
             }
             // BEIR files have a header line.
             Err(_) if line == 1 => {}
@@ -132,12 +149,11 @@ pub fn read_run(text: &str, file: &str) -> Result<Run, FormatError> {
     if text.trim_start().starts_with('{') {
         return read_run_json(text, file);
     }
-    let mut query_hits: Vec<(&str, Vec<Scored>)> = Vec::new();
-    let mut position = std::collections::BTreeMap::new();
+    let mut query_hits: BTreeMap<Cow<'_, str>, Vec<Scored>> = BTreeMap::new();
     for (line, content) in lines(text) {
         let wrong = |message: String| FormatError { file: file.to_owned(), line, message };
-        let columns = columns(content);
-        let [query, _, skill, _, score, ..] = columns[..] else {
+        let mut columns = columns(content);
+        let [query, _, skill, _, score, ..] = &mut columns[..] else {
             let message = format!(
                 "{} columns, where 'query Q0 skill rank score tag' is expected",
                 columns.len()
@@ -149,11 +165,8 @@ pub fn read_run(text: &str, file: &str) -> Result<Run, FormatError> {
             .ok()
             .filter(|score: &f64| !score.is_nan())
             .ok_or_else(|| wrong(format!("the score '{score}' is no number")))?;
-        let at = *position.entry(query).or_insert_with(|| {
-            query_hits.push((query, Vec::new()));
-            query_hits.len() - 1
-        });
-        query_hits[at].1.push(Scored { skill: skill.to_owned(), score });
+        let hits = query_hits.entry(std::mem::take(query)).or_default();
+        hits.push(Scored { skill: skill.to_string(), score });
     }
     for (query, hits) in query_hits {
         run.insert(query, hits);
@@ -193,27 +206,28 @@ fn sr_agents(text: &str, file: &str) -> Result<SrAgents, FormatError> {
     })
 }
 
-/// Writes a TREC run. An id with white space has no place in that format and is refused.
-pub fn write_run_trec(run: &Run, tag: &str, out: &mut impl Write) -> io::Result<()> {
+/// Writes a TREC run, and tells how many ids had to be encoded.
+pub fn write_run_trec(run: &Run, tag: &str, out: &mut impl Write) -> io::Result<usize> {
+    let mut encoded = BTreeSet::new();
     for (query, hits) in run.iter() {
         for (at, hit) in hits.iter().enumerate() {
-            without_space(query)?;
-            let skill = without_space(&hit.skill)?;
+            let [query, skill] = [query, &hit.skill].map(|id| column(id, &mut encoded));
             writeln!(out, "{query} Q0 {skill} {} {} {tag}", at + 1, hit.score)?;
         }
     }
-    Ok(())
+    Ok(encoded.len())
 }
 
-/// Writes judgements as TREC has them: `query 0 skill grade`.
-pub fn write_qrels_trec(qrels: &Qrels, out: &mut impl Write) -> io::Result<()> {
+/// Writes judgements as TREC has them, `query 0 skill grade`, and tells how many ids had to be encoded.
+pub fn write_qrels_trec(qrels: &Qrels, out: &mut impl Write) -> io::Result<usize> {
+    let mut encoded = BTreeSet::new();
     for (query, grades) in qrels {
         for (skill, grade) in grades {
-            without_space(query)?;
-            writeln!(out, "{query} 0 {} {grade}", without_space(skill)?)?;
+            let [query, skill] = [query, skill].map(|id| column(id, &mut encoded));
+            writeln!(out, "{query} 0 {skill} {grade}")?;
         }
     }
-    Ok(())
+    Ok(encoded.len())
 }
 
 /// Writes judgements as BEIR has them: tab-separated, with a header.
@@ -227,15 +241,51 @@ pub fn write_qrels_beir(qrels: &Qrels, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// TREC parts its columns by white space, so no id may hold any.
-fn without_space(id: &str) -> io::Result<&str> {
-    if id.contains(char::is_whitespace) {
-        let message = format!(
-            "the id '{id}' holds white space, which TREC files cannot; write another format"
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+/// An id as a column of a TREC file; `encoded` collects those that are written otherwise than they are.
+fn column<'a>(id: &'a str, encoded: &mut BTreeSet<&'a str>) -> Cow<'a, str> {
+    if !id.contains(char::is_whitespace) && !looks_encoded(id) {
+        return Cow::Borrowed(id);
     }
-    Ok(id)
+    encoded.insert(id);
+    let mut column = String::with_capacity(id.len() + 8);
+    for c in id.chars() {
+        if c == '%' || c.is_whitespace() {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                column.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            column.push(c);
+        }
+    }
+    Cow::Owned(column)
+}
+
+/// Does a column hold what [`column`] writes for white space or for a percent sign?
+fn looks_encoded(column: &str) -> bool {
+    decoded(column).is_some_and(|id| id.contains(['%']) || id.contains(char::is_whitespace))
+}
+
+/// A column with what is percent-encoded in it decoded; `None` if nothing is, or it is no text.
+fn decoded(column: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(column.len());
+    let mut rest = column.as_bytes();
+    let mut found = false;
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+                found = true;
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|_| found)
 }
 
 /// Writes our JSON Lines, one query a line.
@@ -284,13 +334,16 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// Columns are parted by tabs where there are tabs, so that ids may hold spaces.
-fn columns(line: &str) -> Vec<&str> {
+/// Columns are parted by tabs where there are tabs, so that ids may hold spaces; else such ids are encoded.
+fn columns(line: &str) -> Vec<Cow<'_, str>> {
     if line.contains('\t') {
-        line.split('\t').map(str::trim).collect()
-    } else {
-        line.split_whitespace().collect()
+        return line.split('\t').map(|column| Cow::Borrowed(column.trim())).collect();
     }
+    let column = |column| match looks_encoded(column) {
+        true => Cow::Owned(decoded(column).expect("it looks encoded")),
+        false => Cow::Borrowed(column),
+    };
+    line.split_whitespace().map(column).collect()
 }
 
 #[cfg(test)]
@@ -360,10 +413,43 @@ mod tests {
     }
 
     #[test]
-    fn a_trec_run_refuses_ids_with_spaces() {
+    fn ids_with_white_space_survive_a_trec_file() {
+        let ids = [
+            "my skill",
+            "100%",
+            "100% wool",
+            "a%20b",
+            "a%25b",
+            "tab\there",
+            "年 终\u{3000}奖",
+            "%",
+            "%zz",
+            "é%C3",
+        ];
         let mut run = Run::default();
-        run.insert("q", vec![Scored { skill: "my skill".into(), score: 1.0 }]);
-        let error = write_run_trec(&run, "t", &mut Vec::new()).unwrap_err();
-        assert!(error.to_string().contains("'my skill'"), "{error}");
+        let mut qrels = Qrels::new();
+        for query in ids {
+            run.insert(query, ids.map(|id| Scored { skill: id.into(), score: 1.0 }).into());
+            qrels.insert(query.into(), ids.map(|id| (id.to_owned(), 1)).into());
+        }
+        let mut written = Vec::new();
+        let encoded = write_run_trec(&run, "t", &mut written).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        assert_eq!(encoded, 6, "the others are written as they are: {written}");
+        assert!(
+            written.contains("\nmy%20skill Q0 100% ") && written.contains(" 100%25%20wool "),
+            "{written}"
+        );
+        assert_eq!(read_run(&written, "w").unwrap(), run);
+        let mut written = Vec::new();
+        assert_eq!(write_qrels_trec(&qrels, &mut written).unwrap(), 6);
+        assert_eq!(read_qrels(std::str::from_utf8(&written).unwrap(), "w").unwrap(), qrels);
+    }
+
+    #[test]
+    fn a_query_that_is_there_twice_is_an_error() {
+        let text = "q1\tone\n\nq2\ttwo\nq1\tthree\n";
+        let message = read_queries(text, "q.tsv", "dataset").unwrap_err().to_string();
+        assert_eq!(message, "q.tsv:4: query 'q1' is in line 1 already");
     }
 }

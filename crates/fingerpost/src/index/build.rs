@@ -5,13 +5,16 @@
 //! of threads nor the cut into chunks shows in the result.
 
 use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::file::{Draft, Meta, Part, Postings, SEGMENT, Storage, block_count, rows_of};
+use super::file::{FORMAT, Meta, PARTS, Part, Postings, SEGMENT, rows_of};
 use super::vocabulary::{self, Vocabulary};
 use super::{SparseConfig, SparseModel};
 use crate::library::Library;
 use crate::page::Pages;
+use crate::sections::{Draft, Sections, Texts};
 use crate::skill::{Skill, SkillIdx};
+use crate::snapshot::made_from;
 use crate::text::for_each_term;
 use crate::view::weighted_text;
 
@@ -32,7 +35,7 @@ struct Counted {
     lengths: Vec<u32>,
 }
 
-pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Storage {
+pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Sections {
     let rows: Vec<SkillIdx> = (0..library.skills().len() as u32).map(SkillIdx).collect();
     let mut chunks: Vec<Counted> =
         rows.par_chunks(CHUNK).map(|rows| count(rows, library, pages, config)).collect();
@@ -55,17 +58,31 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
     let places = Places::of(&chunks, &idf, n);
     let meta = Meta {
         config: *config,
-        library: library.digest().to_hex().to_string(),
+        made_from: made_from(
+            &library.digest().to_hex(),
+            &if config.view.reads_pages() {
+                pages.digest().to_hex().to_string()
+            } else {
+                String::new()
+            },
+            config.view,
+        ),
         skills: n,
         terms: vocabulary.len(),
     };
     let meta = serde_json::to_vec(&meta).expect("plain data");
-    let strings: Vec<&str> = library.skills().iter().flat_map(strings_of).collect();
+    let strings = Texts::of(library.skills().iter().flat_map(strings_of));
+    let named = |(row, skill): (u32, &Skill)| (xxh3_64(skill.name.as_bytes()), row);
+    let mut names: Vec<(u64, u32)> = (0..).zip(library.skills()).map(named).collect();
+    names.sort_unstable();
     let slots = vocabulary::slots(&vocabulary);
-    let mut draft = Draft::new([
+    let mut sizes = [0; PARTS];
+    for (part, size) in [
         (Part::Meta, meta.len()),
-        (Part::StringOffsets, (strings.len() + 1) * 4),
-        (Part::Strings, strings.iter().map(|s| s.len()).sum()),
+        (Part::StringEnds, strings.ends.len() * 8),
+        (Part::Strings, strings.text.len()),
+        (Part::NameHashes, names.len() * 8),
+        (Part::NameRows, names.len() * 4),
         (Part::TermSlots, slots.len() * 8),
         (Part::TermOffsets, (vocabulary.len() + 1) * 4),
         (Part::Terms, vocabulary.text().len()),
@@ -73,27 +90,27 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
         (Part::Idf, idf.len() * 4),
         (Part::Largest, idf.len() * 4),
         (Part::PostingStarts, places.starts.len() * 8),
-        (Part::BlockChecksums, block_count(places.bytes()) * 8),
         (Part::Postings, places.bytes()),
-    ]);
-    draft.fill(Part::Meta, meta);
-    let mut end = 0;
-    let offsets = strings.iter().map(|s| {
-        end += s.len() as u32;
-        end
-    });
-    draft.fill(Part::StringOffsets, std::iter::once(0).chain(offsets));
-    draft.fill(Part::Strings, strings.iter().flat_map(|s| s.bytes()));
-    draft.fill(Part::TermSlots, slots);
-    draft.fill(Part::TermOffsets, vocabulary.offsets());
-    draft.part::<u8>(Part::Terms).copy_from_slice(vocabulary.text().as_bytes());
+    ] {
+        sizes[part as usize] = size;
+    }
+    let mut draft = Draft::new(&sizes);
+    draft.fill(Part::Meta as usize, meta);
+    draft.fill(Part::StringEnds as usize, strings.ends);
+    draft.part::<u8>(Part::Strings as usize).copy_from_slice(&strings.text);
+    draft.fill(Part::NameHashes as usize, names.iter().map(|(hash, _)| *hash));
+    draft.fill(Part::NameRows as usize, names.iter().map(|(_, row)| *row));
+    draft.fill(Part::TermSlots as usize, slots);
+    draft.fill(Part::TermOffsets as usize, vocabulary.offsets());
+    draft.part::<u8>(Part::Terms as usize).copy_from_slice(vocabulary.text().as_bytes());
     drop(vocabulary);
-    draft.fill(Part::DocumentFrequency, df);
-    draft.fill(Part::Idf, idf.iter().map(|&idf| idf as f32));
-    draft.fill(Part::PostingStarts, places.starts.iter().copied());
-    let largest = place_postings(draft.part(Part::Postings), chunks, &idf, places, config.model);
-    draft.fill(Part::Largest, largest);
-    draft.finish()
+    draft.fill(Part::DocumentFrequency as usize, df);
+    draft.fill(Part::Idf as usize, idf.iter().map(|&idf| idf as f32));
+    draft.fill(Part::PostingStarts as usize, places.starts.iter().copied());
+    let postings = draft.part(Part::Postings as usize);
+    let largest = place_postings(postings, chunks, &idf, places, config.model);
+    draft.fill(Part::Largest as usize, largest);
+    draft.finish(&FORMAT)
 }
 
 fn count(rows: &[SkillIdx], library: &Library, pages: &Pages, config: &SparseConfig) -> Counted {

@@ -8,13 +8,16 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::dense::CHUNK;
 use super::top_k::kth;
 use crate::embedding::Vectors;
+use crate::sections::Sections;
 
 /// What a coarse copy keeps of each number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Coarseness {
     /// A byte, in steps of a 127th of the row's largest number.
     Bytes,
@@ -79,8 +82,12 @@ pub struct Coarse {
 #[derive(Debug, Clone)]
 enum Bytes {
     Owned(Vec<u8>),
-    Mapped { map: Arc<memmap2::Mmap>, start: usize },
+    /// A section of the file that has the vectors.
+    Opened(Arc<Sections>),
 }
+
+/// Where the copy is in a file with vectors.
+pub(super) const COPY: usize = 2;
 
 impl Coarse {
     /// Copies vectors.
@@ -101,14 +108,9 @@ impl Coarse {
         Self { coarseness, dimensions, bytes: Bytes::Owned(bytes) }
     }
 
-    /// A copy that lies in a file from byte `start` to its end.
-    pub(crate) fn mapped(
-        coarseness: Coarseness,
-        dimensions: usize,
-        map: memmap2::Mmap,
-        start: usize,
-    ) -> Self {
-        Self { coarseness, dimensions, bytes: Bytes::Mapped { map: Arc::new(map), start } }
+    /// A copy that is a section of the file with its vectors.
+    pub(super) fn opened(coarseness: Coarseness, dimensions: usize, file: Arc<Sections>) -> Self {
+        Self { coarseness, dimensions, bytes: Bytes::Opened(file) }
     }
 
     /// What it keeps of each number.
@@ -121,16 +123,11 @@ impl Coarse {
         (self.len(), self.dimensions) == (vectors.len(), vectors.dimensions())
     }
 
-    /// Length of a row.
-    pub(crate) fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
     /// All rows, one after another.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Owned(bytes) => bytes,
-            Bytes::Mapped { map, start } => &map[*start..],
+            Bytes::Opened(file) => file.raw(COPY),
         }
     }
 

@@ -4,15 +4,21 @@
 //! request has a coarse copy beside it ([`super::coarse`]), which says which rows to compare. Scores
 //! are summed in a fixed order, so that threads cannot change a ranking.
 
-use rayon::prelude::*;
+use std::sync::Arc;
 
-use super::Hit;
-use super::coarse::{Coarse, Coarseness};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::coarse::{COPY, Coarse, Coarseness};
 use super::top_k::TopK;
-use crate::embedding::{EmbedError, Embedder, Role, Vectors, dot};
+use super::{Hit, IndexError};
+use crate::embedding::{EmbedError, Embedder, Role, VALUES, Vectors, dot};
 use crate::library::Library;
+use crate::numbers::index::PAGE;
 use crate::page::Pages;
+use crate::sections::{Draft, Format, Sections};
 use crate::skill::SkillIdx;
+use crate::store::Blob;
 use crate::view::{IndexText, View, index_text};
 
 /// Rows that one thread scans before another could help.
@@ -23,14 +29,25 @@ pub(super) const CHUNK: usize = 4096;
 pub struct DenseIndex {
     vectors: Vectors,
     coarse: Option<Coarse>,
+    /// The file that they are in, if they are in one.
+    file: Option<Arc<Sections>>,
+}
+
+const FORMAT: Format = Format { magic: *b"FPVECTOR", version: 2, kind: "file of vectors" };
+
+/// Description, [`VALUES`] and [`COPY`].
+const PARTS: usize = 3;
+
+/// What a file of vectors says of itself.
+#[derive(Serialize, Deserialize)]
+struct Meta {
+    dimensions: usize,
+    rows: usize,
+    coarseness: Option<Coarseness>,
 }
 
 /// Encoders that read less than this see the page before the document: what comes last is cut.
 const SHORT_WINDOW: usize = 2048;
-
-/// What a page counts beside its document where a vector is a sum of words: in one text with a long
-/// document it would drown.
-const PAGE: f32 = 0.35;
 
 /// The vectors of what a view shows of each skill.
 pub fn embed_view(
@@ -49,7 +66,12 @@ pub fn embed_view(
     if window < usize::MAX {
         let short = window < SHORT_WINDOW;
         return embed(
-            texts.map(|text| if short { text.page_first() } else { text.joined() }).collect(),
+            texts
+                .map(|text| match short {
+                    true => text.page_first(),
+                    false => embedder.fit(&text.head, &text.tail),
+                })
+                .collect(),
         );
     }
     let (heads, tails) = texts.map(|IndexText { head, tail }| (head, tail)).unzip();
@@ -63,7 +85,7 @@ impl DenseIndex {
     pub fn new(vectors: Vectors) -> Self {
         let coarseness = Coarseness::suiting(vectors.len(), vectors.dimensions());
         let coarse = coarseness.map(|coarseness| Coarse::of(&vectors, coarseness));
-        Self { vectors, coarse }
+        Self { vectors, coarse, file: None }
     }
 
     /// Vectors with a copy made before, or none.
@@ -72,7 +94,63 @@ impl DenseIndex {
     /// If the copy is not one of as many rows of this length.
     pub fn with(vectors: Vectors, coarse: Option<Coarse>) -> Self {
         assert!(coarse.as_ref().is_none_or(|copy| copy.is_of(&vectors)), "a copy of the vectors");
-        Self { vectors, coarse }
+        Self { vectors, coarse, file: None }
+    }
+
+    /// The bytes to keep on disk.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let copy = self.coarse.as_ref().map_or(&[][..], Coarse::bytes);
+        let meta = Meta {
+            dimensions: self.vectors.dimensions(),
+            rows: self.vectors.len(),
+            coarseness: self.coarse.as_ref().map(Coarse::coarseness),
+        };
+        let meta = serde_json::to_vec(&meta).expect("plain data");
+        let values = self.vectors.values();
+        let mut draft = Draft::new(&[meta.len(), size_of_val(values), copy.len()]);
+        draft.part::<u8>(0).copy_from_slice(&meta);
+        draft.part::<f32>(VALUES).copy_from_slice(values);
+        draft.part::<u8>(COPY).copy_from_slice(copy);
+        draft.finish(&FORMAT).bytes().to_vec()
+    }
+
+    /// Takes bytes that an earlier one gave, checking what they claim to be. What every request
+    /// reads is checked now: the coarse copy, or all of them where there is none.
+    pub fn open(blob: Blob) -> Result<Self, IndexError> {
+        let file = Arc::new(Sections::open(blob, &FORMAT, PARTS)?);
+        let damaged = |what| IndexError::Damaged { what };
+        let Meta { dimensions, rows, coarseness } =
+            serde_json::from_slice(file.slice(0, 0..file.len::<u8>(0)))
+                .map_err(|_| damaged("its description"))?;
+        let copied = |kind: Coarseness| kind.row_size(dimensions).checked_mul(rows);
+        let fits = (1..1 << 20).contains(&dimensions)
+            && rows.checked_mul(dimensions).is_some_and(|n| n == file.len::<f32>(VALUES))
+            && file.len::<u8>(VALUES).is_multiple_of(size_of::<f32>())
+            && coarseness.map_or(Some(0), copied) == Some(file.len::<u8>(COPY));
+        if !fits {
+            return Err(damaged("its numbers of rows and columns"));
+        }
+        let read = if coarseness.is_some() { COPY } else { VALUES };
+        file.check(read, 0..file.len::<u8>(read));
+        file.sound()?;
+        let vectors = Vectors::opened(dimensions, Arc::clone(&file));
+        let coarse = coarseness.map(|kind| Coarse::opened(kind, dimensions, Arc::clone(&file)));
+        Ok(Self { vectors, coarse, file: Some(file) })
+    }
+
+    /// Was everything sound that was read so far?
+    pub fn sound(&self) -> Result<(), IndexError> {
+        self.file.as_ref().map_or(Ok(()), |file| file.sound())
+    }
+
+    /// Is all of it sound? For those who read rows by themselves.
+    pub fn check(&self) -> Result<(), IndexError> {
+        self.file.as_ref().map_or(Ok(()), |file| file.check_all())
+    }
+
+    /// One row.
+    pub fn row(&self, skill: SkillIdx) -> &[f32] {
+        self.vectors.checked_row(skill.row())
     }
 
     /// The vectors.
@@ -89,7 +167,7 @@ impl DenseIndex {
     /// from the request are no hits.
     pub fn search(&self, request: &[f32], k: usize) -> Vec<Hit> {
         let Some(coarse) = &self.coarse else { return nearest(&self.vectors, request, k) };
-        let score = |row: u32| dot(self.vectors.row(row as usize), request);
+        let score = |row: u32| dot(self.row(SkillIdx(row)), request);
         let mut hits: Vec<Hit> = coarse
             .candidates(request, k)
             .into_iter()

@@ -4,6 +4,7 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::prefetch::prefetch;
+use crate::sections::Sections;
 
 /// Terms in the order in which they were first met.
 #[derive(Debug, Default)]
@@ -89,13 +90,14 @@ pub(crate) fn slots(vocabulary: &Vocabulary) -> Vec<u64> {
     slots
 }
 
-/// Such a table with the terms it was made of, as the file has them.
+/// Such a table with the terms it was made of, as the file has them: the sections of slots, of the
+/// start of each term (and the end of the last), and of the text of all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'a> {
-    pub(crate) slots: &'a [u64],
-    /// Start of each term in `text`, and the end of the last.
-    pub(crate) offsets: &'a [u32],
-    pub(crate) text: &'a [u8],
+    pub(crate) sections: &'a Sections,
+    pub(crate) slots: usize,
+    pub(crate) offsets: usize,
+    pub(crate) text: usize,
 }
 
 /// A term that is being looked up.
@@ -127,7 +129,8 @@ impl Lookup {
     /// Takes a term, as often as the request has it.
     pub(crate) fn push(&mut self, term: &str, terms: Terms<'_>) {
         let hash = xxh3_64(term.as_bytes());
-        prefetch(&terms.slots[hash as usize & (terms.slots.len() - 1)..][..1]);
+        let slots = terms.sections.raw::<u64>(terms.slots);
+        prefetch(&slots[hash as usize & (slots.len() - 1)..][..1]);
         self.text.push_str(term);
         self.sought.push(Sought { hash, end: self.text.len() as u32, number: None });
     }
@@ -137,11 +140,20 @@ impl Lookup {
         for sought in &mut self.sought {
             sought.number = terms.numbers(sought.hash).next();
             if let Some(number) = sought.number {
-                prefetch(&terms.offsets[number as usize..][..1]);
+                prefetch(
+                    terms
+                        .sections
+                        .raw::<u32>(terms.offsets)
+                        .get(number as usize..)
+                        .unwrap_or_default(),
+                );
             }
         }
         for number in self.sought.iter().filter_map(|sought| sought.number) {
-            prefetch(&terms.text[terms.offsets[number as usize] as usize..][..1]);
+            let start = terms.sections.get::<u32>(terms.offsets, number as usize);
+            prefetch(
+                terms.sections.raw::<u8>(terms.text).get(start as usize..).unwrap_or_default(),
+            );
         }
         let mut start = 0;
         for sought in &self.sought {
@@ -166,24 +178,29 @@ impl<'a> Terms<'a> {
 
     /// The numbers of the terms whose hash is the same as far as the table keeps it.
     fn numbers(self, hash: u64) -> impl Iterator<Item = u32> {
-        let mask = self.slots.len() - 1;
+        let count = self.sections.len::<u64>(self.slots);
         // A sound table always has an empty slot; the bound keeps a damaged one from looping.
-        (0..self.slots.len())
-            .map(move |step| self.slots[(hash as usize).wrapping_add(step) & mask])
-            .take_while(|&slot| slot != EMPTY)
+        (0..count)
+            .map(move |step| (hash as usize).wrapping_add(step) & (count - 1))
+            .map(move |at| self.sections.slice(self.slots, at..at + 1).first().copied())
+            .map_while(|slot: Option<u64>| slot.filter(|&slot| slot != EMPTY))
             .filter(move |slot| slot >> NUMBER_BITS == hash >> NUMBER_BITS)
             .map(|slot| slot as u32)
     }
 
-    fn term(self, number: u32) -> &'a [u8] {
+    pub(crate) fn term(self, number: u32) -> &'a [u8] {
         let number = number as usize;
-        &self.text[self.offsets[number] as usize..self.offsets[number + 1] as usize]
+        match self.sections.slice::<u32>(self.offsets, number..number + 2) {
+            &[start, end] => self.sections.slice(self.text, start as usize..end as usize),
+            _ => &[],
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::{Draft, Format};
 
     /// Two terms may agree in the part of the hash that a slot keeps: the text decides.
     #[test]
@@ -193,7 +210,13 @@ mod tests {
         let mut slots = [EMPTY; 4];
         slots[hash as usize & 3] = tag;
         slots[(hash as usize + 1) & 3] = tag | 1;
-        let terms = Terms { slots: &slots, offsets: &[0, 1, 2], text: b"ab" };
+        let mut draft = Draft::new(&[4 * 8, 3 * 4, 2]);
+        draft.fill(0, slots);
+        draft.fill(1, [0_u32, 1, 2]);
+        draft.fill(2, *b"ab");
+        let format = Format { magic: *b"FPTERMS\0", version: 1, kind: "table of terms" };
+        let sections = draft.finish(&format);
+        let terms = Terms { sections: &sections, slots: 0, offsets: 1, text: 2 };
         let mut lookup = Lookup::default();
         lookup.push("b", terms);
         lookup.push("b", terms);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
-use super::{Layout, Root, source};
+use super::{Layout, Root, packed, walk};
 
 /// Folders that agents read inside a project, relative to any folder from the working one up to
 /// the repository's root. `.agents` is the one they share.
@@ -122,7 +122,7 @@ fn nested(working_folder: &Path, roots: &mut Roots) {
         .filter_entry(|entry| {
             let name = entry.file_name().to_str().unwrap_or(".");
             entry.file_type().is_dir()
-                && !source::is_skipped(entry)
+                && !is_skipped(entry)
                 && (!name.starts_with('.') || name == ".claude")
         });
     for entry in walk.flatten() {
@@ -138,7 +138,7 @@ fn plugins(folder: &Path, roots: &mut Roots) {
         .max_depth(NESTED_DEPTH)
         .sort_by_file_name()
         .into_iter()
-        .filter_entry(|entry| !source::is_skipped(entry));
+        .filter_entry(|entry| !is_skipped(entry));
     while let Some(entry) = walk.next() {
         let Ok(entry) = entry else { continue };
         if entry.file_type().is_dir() && entry.file_name() == "skills" {
@@ -148,6 +148,10 @@ fn plugins(folder: &Path, roots: &mut Roots) {
             walk.skip_current_dir();
         }
     }
+}
+
+fn is_skipped(entry: &DirEntry) -> bool {
+    walk::is_skipped(entry.path().parent().unwrap_or(entry.path()), entry.file_name())
 }
 
 /// A plugin's own name for itself, else that of its folder.
@@ -169,7 +173,7 @@ fn plugin_name(folder: &Path) -> String {
 
 fn read_json<T: for<'de> Deserialize<'de>>(file: &Path) -> Option<T> {
     const MAX_MANIFEST_BYTES: u64 = 4 << 20;
-    let bytes = source::read_capped(file, MAX_MANIFEST_BYTES).ok()??;
+    let bytes = packed::read_capped(file, MAX_MANIFEST_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok()
 }
 

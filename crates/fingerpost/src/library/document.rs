@@ -1,17 +1,24 @@
 //! Turns the text of one SKILL.md into a skill, by the Agent Skills specification, leniently.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::bounds;
 use crate::diagnostic::Diagnostic;
-use crate::front_matter::{self, FrontMatter};
+use crate::front_matter::{self, FrontMatter, Reading};
 use crate::skill::{Fields, Invocation, Origin, Skill, SkillId};
+
+/// A document above this size is none that an agent could read. It bounds a SKILL.md and a record.
+pub(super) const MAX_DOCUMENT_BYTES: u64 = 8 << 20;
 
 const MAX_NAME_CHARS: usize = 64;
 const MAX_DESCRIPTION_CHARS: usize = 1024;
 const MAX_COMPATIBILITY_CHARS: usize = 500;
+
+/// How many unknown fields a finding lists by name.
+const QUOTED_FIELDS: usize = 20;
 
 /// Fields of the specification, then those Claude Code reads besides.
 const KNOWN_FIELDS: [&str; 18] = [
@@ -68,23 +75,7 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
         Some(head) => front_matter::parse(head),
         None => FrontMatter::default(),
     };
-    if let Some((reason, line)) = &matter.broken {
-        let finding = Diagnostic::warning(
-            "broken-yaml",
-            &file,
-            format!("the front matter is not valid YAML ({reason}) and was read line by line"),
-        )
-        // The opening '---' is line 1 of the file and no line of the head.
-        .line(line + 1)
-        .hint(if reason.starts_with("mapping values are not allowed") {
-            "quote the value, as in  description: \"Use when: ...\""
-        } else if reason.starts_with("duplicate mapping key") {
-            "keep one of the two; the first was used"
-        } else {
-            "write  key: value  lines, with quotes around a value that YAML misreads"
-        });
-        diagnostics.push(finding);
-    }
+    diagnostics.extend(how_read(&matter.reading, &file));
     let content = split.content.trim();
     let is_command = folder.is_none();
     let fallback_name = folder.unwrap_or_else(|| id.rsplit('/').next().unwrap_or(&id).to_owned());
@@ -107,7 +98,7 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
         diagnostics.push(finding);
         return None;
     };
-    let skill = Skill {
+    let mut skill = Skill {
         id: SkillId::new(id),
         name,
         description,
@@ -120,15 +111,51 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
         let head = split.head.unwrap_or_default();
         check_limits(&skill, head, matter.name.is_none(), &fallback_name, diagnostics);
     }
+    let (name, cut) = bounds::name(skill.name, &skill.origin.file);
+    skill.name = name;
+    let line = split.head.and_then(|head| front_matter::lines_of_keys(head).remove("name"));
+    diagnostics.extend(cut.map(|cut| cut.line(line.unwrap_or(1))));
     Some(skill)
 }
 
+/// A finding about a head that could not be read in full, as YAML.
+fn how_read(reading: &Reading, file: &Path) -> Option<Diagnostic> {
+    let finding = match reading {
+        Reading::Strict => return None,
+        Reading::ByLines { reason, line } => Diagnostic::warning(
+            "broken-yaml",
+            file,
+            format!("the front matter is not valid YAML ({reason}) and was read line by line"),
+        )
+        // The opening '---' is line 1 of the file and no line of the head.
+        .line(line + 1)
+        .hint(if reason.starts_with("mapping values are not allowed") {
+            "quote the value, as in  description: \"Use when: ...\""
+        } else if reason.starts_with("duplicate mapping key") {
+            "keep one of the two; the first was used"
+        } else {
+            "write  key: value  lines, with quotes around a value that YAML misreads"
+        }),
+        Reading::InPart { keys, bytes } => Diagnostic::warning(
+            "large-front-matter",
+            file,
+            format!(
+                "the front matter has {keys} fields and {} KiB; only name, description and what reserves the skill were read",
+                bytes.div_ceil(1024)
+            ),
+        )
+        .line(1)
+        .hint(format!(
+            "keep it below {} fields and {} KiB: what agents need is name and description",
+            front_matter::MAX_HEAD_KEYS,
+            front_matter::MAX_HEAD_BYTES >> 10
+        )),
+    };
+    Some(finding)
+}
+
 /// UTF-8 with `\n` line ends: a BOM, carriage returns and stray bytes are mended and reported.
-fn decode<'a>(
-    bytes: &'a [u8],
-    file: &std::path::Path,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Cow<'a, str> {
+fn decode<'a>(bytes: &'a [u8], file: &Path, diagnostics: &mut Vec<Diagnostic>) -> Cow<'a, str> {
     let bytes = match bytes.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) => {
             let finding = Diagnostic::note("byte-order-mark", file, "starts with a byte order mark")
@@ -188,7 +215,8 @@ fn check_limits(
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let file = &skill.origin.file;
-    let line = |field| front_matter::line_of(head, field).unwrap_or(1);
+    let lines = front_matter::lines_of_keys(head);
+    let line = |field: &str| lines.get(field).copied().unwrap_or(1);
     let mut warn = |field, rule, message: String, hint: &str| {
         let finding = Diagnostic::warning(rule, file, message).line(line(field)).hint(hint);
         diagnostics.push(finding);
@@ -274,10 +302,15 @@ fn check_limits(
     let unknown: Vec<&str> =
         skill.fields.keys().map(String::as_str).filter(|key| !KNOWN_FIELDS.contains(key)).collect();
     if let Some(first) = unknown.iter().map(|field| line(field)).min() {
+        let quoted = unknown.iter().take(QUOTED_FIELDS).map(|field| shortened(field));
+        let mut quoted = quoted.collect::<Vec<_>>().join(", ");
+        if unknown.len() > QUOTED_FIELDS {
+            quoted += &format!(" and {} more", unknown.len() - QUOTED_FIELDS);
+        }
         let finding = Diagnostic::note(
             "unknown-field",
             file,
-            format!("fields no agent we know reads: {}", unknown.join(", ")),
+            format!("fields no agent we know reads: {quoted}"),
         )
         .line(first)
         .hint("put your own data below  metadata:");
@@ -285,7 +318,7 @@ fn check_limits(
     }
 }
 
-/// A name as messages quote it: some are whole paragraphs.
+/// A name, of a skill or a field, as messages quote it: some are whole paragraphs.
 fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),

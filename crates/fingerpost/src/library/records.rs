@@ -4,19 +4,21 @@
 //! Lines end at `\n` and nowhere else: real texts hold U+2028 and U+0085.
 
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Findings, source};
+use super::document::MAX_DOCUMENT_BYTES;
+use super::packed::{self, TooMuch};
+use super::{Findings, bounds};
 use crate::diagnostic::Diagnostic;
 use crate::skill::{Fields, Invocation, Origin, Skill, SkillId};
 
-/// A line above this size is no skill; it is skipped, not held.
-const MAX_LINE_BYTES: usize = 64 << 20;
+/// The most that is looked at to tell one object from one object per line.
+const MAX_FIRST_LINE_BYTES: u64 = 64 << 20;
 
 /// The spellings in use: ours, SR-Agents' and BEIR's.
 #[derive(Deserialize)]
@@ -64,17 +66,30 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// What came out of a file.
+pub(super) struct Read {
+    pub(super) skills: Vec<Skill>,
+    /// The file was read to its end and is none of records: it neither bears the name of one nor
+    /// gave a skill, or it has lines and none of them is an object.
+    pub(super) is_foreign: bool,
+}
+
 /// Reads the skills of one file; fails only if the file cannot be opened.
-pub(super) fn read(file: &Path, found: &mut Findings) -> io::Result<Vec<Skill>> {
-    let mut reader = source::open(file)?;
-    let mut intake = Intake { file, skills: Vec::new(), found };
+pub(super) fn read(file: &Path, found: &mut Findings) -> io::Result<Read> {
+    let mut reader = packed::open(file)?;
+    let mut intake =
+        Intake { file, skills: Vec::new(), found, objects: 0, others: 0, stopped: false };
     match first_text_byte(&mut reader) {
         Ok(Some(b'[')) => read_whole(reader, &mut intake),
         Ok(Some(b'{')) if is_one_object(file)? => read_whole(reader, &mut intake),
         Ok(_) => read_lines(reader, &mut intake),
         Err(error) => intake.stopped(1, &error),
     }
-    Ok(intake.skills)
+    let Intake { skills, objects, others, stopped, .. } = intake;
+    let endings = [".json", ".jsonl", ".ndjson"];
+    let is_named_so = endings.iter().any(|ending| unpacked_name(file).ends_with(ending));
+    let is_foreign = (skills.is_empty() && !is_named_so) || (objects == 0 && others > 0);
+    Ok(Read { skills, is_foreign: is_foreign && !stopped })
 }
 
 /// Where the records of one file go.
@@ -82,6 +97,12 @@ struct Intake<'a> {
     file: &'a Path,
     skills: Vec<Skill>,
     found: &'a mut Findings,
+    /// How many lines or elements began as an object, sound or not.
+    objects: usize,
+    /// How many did not.
+    others: usize,
+    /// The file could not be read to its end.
+    stopped: bool,
 }
 
 /// Looks past a byte order mark and white space; consumes nothing else.
@@ -99,17 +120,15 @@ fn is_one_object(file: &Path) -> io::Result<bool> {
     struct Object {
         skills: Option<IgnoredAny>,
     }
-    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-    if !name.ends_with(".json") {
+    if !unpacked_name(file).ends_with(".json") {
         return Ok(false);
     }
-    let mut reader = source::open(file)?;
+    let mut reader = packed::open(file)?;
     let mut line = Vec::new();
     // What cannot be unpacked is reported when the file is read.
     let _ = first_text_byte(&mut reader);
     while line.trim_ascii().is_empty()
-        && matches!(next_line(&mut reader, &mut line), Ok(Line::Read))
+        && matches!(next_line(&mut reader, &mut line, MAX_FIRST_LINE_BYTES), Ok(Line::Read))
     {}
     Ok(match serde_json::from_slice::<Object>(&line) {
         Ok(object) => object.skills.is_some(),
@@ -117,19 +136,19 @@ fn is_one_object(file: &Path) -> io::Result<bool> {
     })
 }
 
+/// The file's name in lower case, without the ending that says how it is packed.
+fn unpacked_name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name).to_owned()
+}
+
 fn read_lines(mut reader: impl BufRead, intake: &mut Intake<'_>) {
     let mut line = Vec::new();
     for number in 1.. {
-        match next_line(&mut reader, &mut line) {
+        match next_line(&mut reader, &mut line, MAX_DOCUMENT_BYTES) {
             Ok(Line::Read) if line.trim_ascii().is_empty() => {}
             Ok(Line::Read) => intake.record(line.trim_ascii_end(), number),
-            Ok(Line::TooLong) => {
-                let message = format!("a line of more than {} MiB, not read", MAX_LINE_BYTES >> 20);
-                let finding = Diagnostic::error("too-large", intake.file, message)
-                    .line(number)
-                    .hint("one record per line; is the file really JSON Lines?");
-                intake.found.push(finding);
-            }
+            Ok(Line::TooLong) => intake.too_large(is_object(&line), number),
             Ok(Line::None) => return,
             Err(error) => return intake.stopped(number, &error),
         }
@@ -142,11 +161,11 @@ enum Line {
     None,
 }
 
-/// Reads the next line into `line`; one that is too long is passed over.
-fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+/// Reads the next line into `line`; one that is too long is passed over, not held.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, limit: u64) -> io::Result<Line> {
     line.clear();
-    let read = reader.take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', line)?;
-    if read > MAX_LINE_BYTES && !line.ends_with(b"\n") {
+    let read = io::Read::take(&mut *reader, limit + 1).read_until(b'\n', line)?;
+    if read as u64 > limit && !line.ends_with(b"\n") {
         reader.skip_until(b'\n')?;
         return Ok(Line::TooLong);
     }
@@ -154,9 +173,9 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> 
 }
 
 /// Reads an array, or an object that holds one.
-fn read_whole(mut reader: impl Read, intake: &mut Intake<'_>) {
+fn read_whole(reader: impl BufRead, intake: &mut Intake<'_>) {
     let mut bytes = Vec::new();
-    let cut_short = reader.read_to_end(&mut bytes).err();
+    let cut_short = packed::read_whole(reader, &mut bytes).err();
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -250,6 +269,10 @@ impl<'de> DeserializeSeed<'de> for Whole<'_, '_> {
 impl Intake<'_> {
     /// Takes one record, or says why not.
     fn record(&mut self, json: &[u8], line: u64) {
+        if json.len() as u64 > MAX_DOCUMENT_BYTES {
+            return self.too_large(is_object(json), line);
+        }
+        self.count(is_object(json));
         let record = match self.parse(json, line) {
             Ok(record) => record,
             Err((reason, line)) => {
@@ -276,8 +299,14 @@ impl Intake<'_> {
                 .hint("add  \"id\"  (or  \"skill_id\",  \"_id\") to the record");
             return self.found.push(finding);
         };
+        let (id, cut_id) = bounds::id(id, self.file);
+        let is_named = name.is_some();
+        let (name, cut_name) = bounds::name(name.unwrap_or_else(|| id.clone()), self.file);
+        for cut in cut_id.into_iter().chain(cut_name.filter(|_| is_named)) {
+            self.found.push(cut.line(line).skill(&*id));
+        }
         let skill = Skill {
-            name: name.unwrap_or_else(|| id.clone()),
+            name,
             id: SkillId::new(id),
             description: text(record.description).unwrap_or_default(),
             content: text(record.content).or(text(record.text)).unwrap_or_default(),
@@ -296,10 +325,29 @@ impl Intake<'_> {
         self.skills.push(skill);
     }
 
+    fn count(&mut self, is_object: bool) {
+        if is_object {
+            self.objects += 1;
+        } else {
+            self.others += 1;
+        }
+    }
+
+    /// Says that a record is too large to be one.
+    fn too_large(&mut self, is_object: bool, line: u64) {
+        self.count(is_object);
+        let limit = MAX_DOCUMENT_BYTES >> 20;
+        let message = format!("a record of more than {limit} MiB, not read");
+        let finding = Diagnostic::error("too-large", self.file, message)
+            .line(line)
+            .hint("no agent could read it; one record per line: is the file really JSON Lines?");
+        self.found.push(finding);
+    }
+
     /// The record, or what is wrong and on which line of the file.
     fn parse(&mut self, json: &[u8], line: u64) -> Result<Record, (String, u64)> {
         // A list of eight would pass for a record, field by field.
-        if !json.trim_ascii_start().starts_with(b"{") {
+        if !is_object(json) {
             return Err(("not an object".to_owned(), line));
         }
         let record = match serde_json::from_slice(json) {
@@ -317,15 +365,23 @@ impl Intake<'_> {
 
     /// Says that the file could be read up to `line` only.
     fn stopped(&mut self, line: u64, error: &io::Error) {
+        self.stopped = true;
         let kept = self.skills.len();
+        let way_out = if TooMuch::is_reason_of(error) {
+            "look what the file holds, and split it if all of it is skills"
+        } else {
+            "the file is damaged or cut short: fetch it again"
+        };
         let finding =
             Diagnostic::error("unreadable", self.file, format!("reading stopped here: {error}"))
                 .line(line)
-                .hint(format!(
-                    "the {kept} skills before this line were kept; the file is damaged or cut short: fetch it again"
-                ));
+                .hint(format!("the {kept} skills before this line were kept; {way_out}"));
         self.found.push(finding);
     }
+}
+
+fn is_object(json: &[u8]) -> bool {
+    json.trim_ascii_start().starts_with(b"{")
 }
 
 /// What the parser says, without the place: the line it counts need not be that of the file.

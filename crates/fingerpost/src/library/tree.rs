@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::document::{self, Place};
-use super::{Findings, Layout, Root, source};
+use super::document::{self, MAX_DOCUMENT_BYTES, Place};
+use super::{Findings, Layout, Root, bounds, packed};
 use crate::diagnostic::Diagnostic;
 use crate::front_matter;
 use crate::skill::{Invocation, Skill};
-
-/// A SKILL.md above this size is no document an agent could read.
-const MAX_DOCUMENT_BYTES: u64 = 8 << 20;
 
 /// Reads the documents of one root, in parallel, into the order given.
 pub(super) fn read(root: &Root, documents: Vec<PathBuf>, found: &mut Findings) -> Vec<Skill> {
@@ -28,7 +25,7 @@ pub(super) fn read(root: &Root, documents: Vec<PathBuf>, found: &mut Findings) -
 }
 
 fn read_document(root: &Root, file: PathBuf) -> (Option<Skill>, Vec<Diagnostic>) {
-    let bytes = match source::read_capped(&file, MAX_DOCUMENT_BYTES) {
+    let bytes = match packed::read_capped(&file, MAX_DOCUMENT_BYTES) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => {
             let limit = MAX_DOCUMENT_BYTES >> 20;
@@ -96,6 +93,8 @@ fn id_of(
             .hint("rename the folder: its id shows replacement characters");
         diagnostics.push(finding);
     }
+    let (id, cut) = bounds::id(id, file);
+    diagnostics.extend(cut);
     id
 }
 
@@ -115,8 +114,8 @@ fn forbids_implicit_use(file: &Path, diagnostics: &mut Vec<Diagnostic>) -> bool 
         allow_implicit_invocation: Option<bool>,
     }
     const MAX_POLICY_BYTES: u64 = 1 << 20;
-    let (reason, line) = match source::read_capped(file, MAX_POLICY_BYTES) {
-        Ok(Some(bytes)) => match serde_saphyr::from_str(&String::from_utf8_lossy(&bytes)) {
+    let (reason, line) = match packed::read_capped(file, MAX_POLICY_BYTES) {
+        Ok(Some(bytes)) => match front_matter::from_yaml(&String::from_utf8_lossy(&bytes)) {
             Ok(Settings { policy }) => {
                 return policy.and_then(|policy| policy.allow_implicit_invocation) == Some(false);
             }

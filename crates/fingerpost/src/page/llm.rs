@@ -172,13 +172,24 @@ pub struct LlmWriter<'a> {
 enum Missed {
     /// There will be none.
     Never(Vec<Failure>),
+    /// The server would not take the prompt of this key, for this reason.
+    Rejected(String, String),
     /// There may be one next time.
     NotNow,
+}
+
+/// A skill whose prompt was rejected. Whether that is the prompt's fault is known at the end of the run:
+/// a server that answers nobody says nothing about this one.
+struct Rejected {
+    neighborhood: usize,
+    focal: usize,
+    key: String,
 }
 
 /// What the threads of one run share.
 #[derive(Default)]
 struct Run {
+    rejected: Mutex<Vec<Rejected>>,
     stopped: Mutex<Option<ChatError>>,
     ended: AtomicBool,
     failures: AtomicUsize,
@@ -216,59 +227,79 @@ impl LlmWriter<'_> {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(neighborhood) = neighborhoods.get(at) else { break };
-                let written = self.neighborhood(neighborhood, &run, on_page);
+                let written = self.neighborhood(at, neighborhood, &run, on_page);
                 lock(&done)[at] = written;
             }
         };
         let threads = self.config.concurrency.clamp(1, neighborhoods.len().max(1));
         std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-        Outcome {
-            written: done.into_inner().expect("no thread panicked"),
-            tally: *lock(&run.tally),
-            stopped: run.stopped.into_inner().expect("no thread panicked"),
+        let mut written = done.into_inner().expect("no thread panicked");
+        let mut stopped = run.stopped.into_inner().expect("no thread panicked");
+        let doubt = self.chat.doubt();
+        let mut rejected = run.rejected.into_inner().expect("no thread panicked");
+        rejected.sort_by_key(|rejected| (rejected.neighborhood, rejected.focal));
+        for Rejected { neighborhood, focal, key } in rejected {
+            let became = &mut written[neighborhood][focal];
+            if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.keys.contains(&key)) {
+                *became = Written::Pending;
+                stopped
+                    .get_or_insert_with(|| ChatError::Refused { message: doubt.message.clone() });
+            }
+            on_page(&neighborhoods[neighborhood].members[focal].id, became);
         }
+        Outcome { written, tally: *lock(&run.tally), stopped }
     }
 
     fn neighborhood(
         &self,
+        at: usize,
         neighborhood: &Neighborhood<'_>,
         run: &Run,
         on_page: &(dyn Fn(&SkillId, &Written) + Sync),
     ) -> Vec<Written> {
         let Neighborhood { members, wanted } = neighborhood;
         let prompts = Prompts::new(members, &self.config.prompt);
+        // From here on skills have the ids and names that the model sees.
+        let shown = prompts.shown();
+        let skills = shown.skills();
+        let strangers = strangers(members, &skills);
         let all = wanted.iter().all(|wanted| *wanted == Wanted::Page);
         let together = match self.config.unit {
             Unit::Neighborhood if members.len() > 1 && all => {
-                let read = |reply: &Reply| reply::pages(reply, members);
-                match self.answer(&prompts.all(), None, run, read, |_| Vec::new()) {
+                let read = |reply: &Reply| reply::pages(reply, &skills);
+                let ask = Ask { first: &prompts.all(), strangers: &strangers };
+                match self.answer(&ask, None, run, read, |_| Vec::new()) {
                     Ok((pages, _)) => Some(pages),
                     Err(Missed::NotNow) => return vec![Written::Pending; members.len()],
                     // What is too much at once may do one by one.
-                    Err(Missed::Never(_)) => None,
+                    Err(Missed::Never(_) | Missed::Rejected(..)) => None,
                 }
             }
             _ => None,
         };
         let language = self.config.prompt.language.code(members);
         let kept = |wanted: &Wanted| match wanted {
-            Wanted::Nothing(page) => page.clone(),
+            Wanted::Nothing(page) => page.as_ref().map(|page| shown.page(page)),
             Wanted::Page | Wanted::Better(..) => None,
         };
         let mut accepted: Vec<Option<Page>> = wanted.iter().map(kept).collect();
         let mut written = Vec::with_capacity(members.len());
         for (focal, skill) in members.iter().enumerate() {
             let judge = |page: &Page| {
-                (self.check)(&Draft { members, focal, page, accepted: &accepted, language })
+                let draft = Draft { members: &skills, focal, page, accepted: &accepted, language };
+                (self.check)(&draft)
             };
-            let ask = |bad| self.answer(&prompts.focal(focal), bad, run, reply::page, judge);
+            let ask = |bad| {
+                let ask = Ask { first: &prompts.focal(focal), strangers: &strangers };
+                self.answer(&ask, bad, run, reply::page, judge)
+            };
             let bad = |page: &Page, failures: &[Failure]| Some((json(page), messages(failures)));
             let result = match (&wanted[focal], &together) {
                 (Wanted::Nothing(_), _) => {
                     written.push(Written::Kept);
                     continue;
                 }
-                (Wanted::Better(page, failures), _) => ask(bad(page, failures)),
+                (Wanted::Better(page, failures), _) => ask(bad(&shown.page(page), failures)),
                 (Wanted::Page, None) => ask(None),
                 (Wanted::Page, Some(pages)) => match judge(&pages[focal]) {
                     failures if failures.is_empty() => Ok((pages[focal].clone(), 1)),
@@ -277,10 +308,16 @@ impl LlmWriter<'_> {
             };
             let became = match result {
                 Ok((page, attempts)) => {
-                    accepted[focal] = Some(page.clone());
-                    Written::Page(page, attempts)
+                    let restored = shown.restored(&page);
+                    accepted[focal] = Some(page);
+                    Written::Page(restored, attempts)
                 }
                 Err(Missed::Never(reasons)) => Written::Fallback(reasons),
+                Err(Missed::Rejected(key, message)) => {
+                    lock(&run.rejected).push(Rejected { neighborhood: at, focal, key });
+                    written.push(Written::Fallback(vec![Failure::new("rejected", message)]));
+                    continue;
+                }
                 Err(Missed::NotNow) => Written::Pending,
             };
             on_page(&skill.id, &became);
@@ -293,15 +330,17 @@ impl LlmWriter<'_> {
     /// earlier answer and what was wrong with it.
     fn answer<T: Serialize>(
         &self,
-        first: &Prompt,
+        ask: &Ask<'_>,
         bad: Option<(String, Vec<String>)>,
         run: &Run,
         read: impl Fn(&Reply) -> Result<Parsed<T>, ReplyError>,
         judge: impl Fn(&T) -> Vec<Failure>,
     ) -> Result<(T, u32), Missed> {
+        let again =
+            |answer: &str, reasons: &[String]| again(ask.first, answer, reasons, ask.strangers);
         let mut prompt = match bad {
-            Some((answer, reasons)) => again(first, &answer, &reasons),
-            None => first.clone(),
+            Some((answer, reasons)) => again(&answer, &reasons),
+            None => ask.first.clone(),
         };
         let mut reasons = Vec::new();
         for attempt in 0..self.config.attempts.max(1) {
@@ -316,7 +355,7 @@ impl LlmWriter<'_> {
                         return Ok((value, attempt + 1));
                     }
                     run.count(|tally| tally.unchecked += 1);
-                    prompt = again(first, &json(&value), &messages(&reasons));
+                    prompt = again(&json(&value), &messages(&reasons));
                     prompt.max_output_tokens = room;
                 }
                 Err(error) => {
@@ -325,7 +364,7 @@ impl LlmWriter<'_> {
                         prompt.max_output_tokens = room.saturating_mul(2);
                     } else if error.is_instructive() {
                         let shown: String = reply.text.chars().take(SHOWN_AGAIN).collect();
-                        prompt = again(first, &shown, &[error.to_string()]);
+                        prompt = again(&shown, &[error.to_string()]);
                         prompt.max_output_tokens = room;
                     }
                     reasons = vec![Failure::new("reply", error.to_string())];
@@ -350,7 +389,7 @@ impl LlmWriter<'_> {
                 Ok(reply)
             }
             Err(ChatError::Rejected { message }) => {
-                Err(Missed::Never(vec![Failure::new("rejected", message)]))
+                Err(Missed::Rejected(prompt.key(self.chat.id()), message))
             }
             Err(ChatError::Deferred) => Err(Missed::NotNow),
             Err(error) => {
@@ -362,6 +401,18 @@ impl LlmWriter<'_> {
             }
         }
     }
+}
+
+/// What a model is asked at first, and the strangers' words that reasons against its answer may quote.
+struct Ask<'a> {
+    first: &'a Prompt,
+    strangers: &'a [&'a str],
+}
+
+/// Ids and names of a neighborhood, as they are and as they are shown.
+fn strangers<'a>(members: &[&'a Skill], shown: &[&'a Skill]) -> Vec<&'a str> {
+    let skills = members.iter().chain(shown);
+    skills.flat_map(|skill| [skill.id.as_str(), skill.name.as_str()]).collect()
 }
 
 fn messages(failures: &[Failure]) -> Vec<String> {

@@ -5,6 +5,8 @@
 //! server that caches prefixes reads them once; and last, whose page is wanted. Documents are data:
 //! each stands between marks with a word that it cannot contain.
 
+pub(crate) mod shown;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -13,6 +15,7 @@ use minijinja::{Environment, Value, context};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use self::shown::Shown;
 use super::shorten::{CUT, share, shorten};
 use crate::chat::{Message, Prompt, Schema, Speaker, estimate_tokens};
 use crate::prompt::{free_word, object, templates};
@@ -117,69 +120,50 @@ pub struct PromptConfig {
     pub seed: u64,
 }
 
+/// Tokens that a description gets however small the room is.
+const LEAST_DESCRIPTION: usize = 16;
+
 /// The prompts of one neighborhood.
 pub struct Prompts<'a> {
-    members: &'a [&'a Skill],
+    shown: Shown<'a>,
     config: &'a PromptConfig,
     shared: String,
 }
 
 impl<'a> Prompts<'a> {
     /// For members in the order of their ids; a single one has no neighbors.
-    pub fn new(members: &'a [&'a Skill], config: &'a PromptConfig) -> Self {
-        let fixed = |skill: &Skill| {
-            estimate_tokens(skill.id.as_str())
-                + estimate_tokens(&skill.name)
-                + estimate_tokens(&skill.description).min(LONGEST_DESCRIPTION)
-        };
-        let wanted: Vec<usize> =
-            members.iter().map(|skill| fixed(skill) + estimate_tokens(&skill.content)).collect();
-        let rooms = share(&wanted, config.context_tokens);
-        let documents: Vec<Value> = members
-            .iter()
-            .zip(rooms)
-            .map(|(skill, room)| {
-                let content = shorten(skill.content.trim(), room.saturating_sub(fixed(skill)));
-                context! {
-                    id => quoted(skill.id.as_str()),
-                    name => one_line(&skill.name),
-                    description => one_line(&shorten(&skill.description, LONGEST_DESCRIPTION)),
-                    content => content,
-                }
-            })
-            .collect();
-        let template = if members.len() > 1 { "neighborhood" } else { "singleton-shared" };
-        let shared = render(
-            template,
-            context! {
-                members => documents,
-                nonce => nonce(members),
-                cut => CUT,
-                language => config.language.words(members),
-            },
-        );
-        Self { members, config, shared }
+    pub fn new(members: &[&'a Skill], config: &'a PromptConfig) -> Self {
+        let shown = Shown::of(members);
+        let shared = shared(&shown.skills(), nonce(members), config);
+        Self { shown, config, shared }
+    }
+
+    /// The members as the prompts show them: an answer names these.
+    pub(crate) fn shown(&self) -> &Shown<'a> {
+        &self.shown
     }
 
     /// Asks for the page of one member.
     pub fn focal(&self, focal: usize) -> Prompt {
-        let id = quoted(self.members[focal].id.as_str());
-        let tail = if self.members.len() > 1 {
-            let others = self.members.iter().enumerate().filter(|&(at, _)| at != focal);
+        let members = self.shown.skills();
+        let id = quoted(members[focal].id.as_str());
+        let tail = if members.len() > 1 {
+            let others = members.iter().enumerate().filter(|&(at, _)| at != focal);
             let neighbors: Vec<String> =
                 others.map(|(_, skill)| quoted(skill.id.as_str())).collect();
             render("focal", context! { id, neighbors })
         } else {
             render("singleton", context! { id })
         };
-        self.prompt(tail, page_schema(self.members), 1)
+        self.prompt(tail, page_schema(&members), 1)
     }
 
     /// Asks for the pages of all members at once.
     pub fn all(&self) -> Prompt {
-        let ids: Vec<String> = self.members.iter().map(|skill| quoted(skill.id.as_str())).collect();
+        let members = self.shown.skills();
+        let ids: Vec<String> = members.iter().map(|skill| quoted(skill.id.as_str())).collect();
         let tail = render("all", context! { ids });
-        self.prompt(tail, pages_schema(self.members), self.members.len() as u32)
+        self.prompt(tail, pages_schema(&members), members.len() as u32)
     }
 
     fn prompt(&self, tail: String, schema: Schema, pages: u32) -> Prompt {
@@ -195,6 +179,35 @@ impl<'a> Prompts<'a> {
             attempt: 0,
         }
     }
+}
+
+/// The documents of a neighborhood between their marks, in the room there is.
+fn shared(members: &[&Skill], nonce: String, config: &PromptConfig) -> String {
+    let titles = |skill: &Skill| estimate_tokens(skill.id.as_str()) + estimate_tokens(&skill.name);
+    let described = |skill: &Skill| estimate_tokens(&skill.description).min(LONGEST_DESCRIPTION);
+    let wanted: Vec<usize> = members
+        .iter()
+        .map(|skill| titles(skill) + described(skill) + estimate_tokens(&skill.content))
+        .collect();
+    let rooms = share(&wanted, config.context_tokens);
+    let documents: Vec<Value> = members
+        .iter()
+        .zip(rooms)
+        .map(|(skill, room)| {
+            let room = room.saturating_sub(titles(skill));
+            let for_description = room.clamp(LEAST_DESCRIPTION, LONGEST_DESCRIPTION);
+            let for_content = room.saturating_sub(described(skill));
+            context! {
+                id => quoted(skill.id.as_str()),
+                name => one_line(&skill.name),
+                description => one_line(&shorten(&skill.description, for_description)),
+                content => shorten(skill.content.trim(), for_content),
+            }
+        })
+        .collect();
+    let template = if members.len() > 1 { "neighborhood" } else { "singleton-shared" };
+    let language = config.language.words(members);
+    render(template, context! { members => documents, nonce, cut => CUT, language })
 }
 
 /// The form of one page. Of a neighborhood it is the same whichever member is asked for, because

@@ -4,9 +4,13 @@ use serde::Deserialize;
 
 use super::{Case, Page};
 use crate::chat::Reply;
+use crate::prompt::one_line;
 use crate::reply::{Parsed, ReplyError, form, object};
 use crate::skill::{Skill, SkillId};
 use crate::text::tidy;
+
+/// Characters of a model's words that are repeated to it.
+const MAX_REPEATED: usize = 80;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +60,10 @@ pub fn pages(reply: &Reply, members: &[&Skill]) -> Result<Parsed<Vec<Page>>, Rep
         let place = members.iter().position(|member| member.id.as_str() == skill);
         match place.map(|at| &mut found[at]) {
             Some(place @ None) => *place = Some(to_page(trigger, boundary, body)),
-            _ => return Err(ReplyError::UnexpectedSkill { skill }),
+            _ => {
+                let skill = one_line(&skill, MAX_REPEATED);
+                return Err(ReplyError::UnexpectedSkill { skill });
+            }
         }
     }
     let found = found.into_iter().zip(members);

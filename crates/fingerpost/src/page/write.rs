@@ -5,7 +5,6 @@
 //! served by its document, and the row says why. What a person pinned stays.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,17 +14,10 @@ use super::check::{Failure, Subject, check, check_exclusive};
 use super::language::Language;
 use super::local::{self, Draft, LocalConfig};
 use super::round_trip::round_trip;
-use super::{Page, Pages, Status};
+use super::{Page, Status};
 use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
 use crate::skill::{Skill, SkillId};
-
-/// What writes pages.
-#[derive(Debug, Clone, Copy)]
-pub enum Writer {
-    /// Chooses from the documents; no model.
-    Local(LocalConfig),
-}
 
 /// What became of one skill's page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,10 +45,41 @@ impl PageRow {
     pub fn is_flagged(&self) -> bool {
         self.page.is_some() && !self.findings.is_empty()
     }
+
+    /// Did a person or a model write it for another document than there is now?
+    pub fn is_stale(&self) -> bool {
+        self.findings.iter().any(|finding| finding.rule == STALE)
+    }
+
+    /// Notes whether the document is still the one that it was written for.
+    fn compare_document(&mut self, digest: &str) {
+        self.findings.retain(|finding| finding.rule != STALE);
+        if self.page.is_none() || self.document == digest {
+            return;
+        }
+        let message = match self.status {
+            Status::Pinned => {
+                "the document has changed since this page was pinned; read it again, then edit, pin or unpin it"
+            }
+            _ => {
+                "the document has changed since this page was written; have it written again, or edit it"
+            }
+        };
+        self.findings.push(Failure::new(STALE, message));
+    }
 }
 
-/// The rule of a pin whose document changed since.
+/// The rule of a kept page whose document changed since.
 pub const STALE: &str = "stale";
+
+/// What is known of pages before any is written.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// What a person or money made, by skill: it stays, whatever the writer would write.
+    pub kept: BTreeMap<SkillId, PageRow>,
+    /// What the generation before had: taken over where it was written from the same.
+    pub before: BTreeMap<SkillId, PageRow>,
+}
 
 /// Which known pages are written again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,8 +96,8 @@ pub enum Again {
 /// How pages are to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteConfig {
-    /// By whom.
-    pub writer: Writer,
+    /// How the local writer writes.
+    pub local: LocalConfig,
     /// Whether known ones count.
     pub again: Again,
     /// Smaller neighborhoods are written as if each member were alone.
@@ -90,31 +113,38 @@ pub struct Written {
     pub fresh: usize,
 }
 
-/// Writes what is not known; `progress` hears how many skills are done.
-pub fn write_pages(
-    library: &Library,
+/// The skills that are written beside each other: neighborhoods, and alone those that are too few
+/// to be contrasted.
+pub fn units<'a>(
+    library: &'a Library,
     neighborhoods: &Neighborhoods,
-    known: &[PageRow],
-    config: &WriteConfig,
-    progress: &(dyn Fn(usize) + Sync),
-) -> Written {
-    let known: BTreeMap<&SkillId, &PageRow> = known.iter().map(|row| (&row.skill, row)).collect();
+    min_contrast: usize,
+) -> Vec<Vec<&'a Skill>> {
     let skills = library.skills();
-    let mut units: Vec<Vec<&Skill>> = Vec::with_capacity(neighborhoods.len());
+    let mut units = Vec::with_capacity(neighborhoods.len());
     for (_, members) in neighborhoods.iter() {
         let members = members.iter().map(|member| &skills[member.row()]);
-        if members.len() < config.min_contrast {
+        if members.len() < min_contrast {
             units.extend(members.map(|skill| vec![skill]));
         } else {
             units.push(members.collect());
         }
     }
-    let done = AtomicUsize::new(0);
+    units
+}
+
+/// Writes what is not known; `progress` hears how many skills are done.
+pub fn write_pages(
+    units: &[Vec<&Skill>],
+    known: &Known,
+    config: &WriteConfig,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Written {
     let written: Vec<(Vec<PageRow>, usize)> = units
         .par_iter()
         .map(|members| {
-            let rows = write_neighborhood(members, &known, config);
-            progress(done.fetch_add(members.len(), Ordering::Relaxed) + members.len());
+            let rows = write_neighborhood(members, known, config);
+            progress(members.len());
             rows
         })
         .collect();
@@ -129,28 +159,34 @@ pub fn write_pages(
 
 fn write_neighborhood(
     members: &[&Skill],
-    known: &BTreeMap<&SkillId, &PageRow>,
+    known: &Known,
     config: &WriteConfig,
 ) -> (Vec<PageRow>, usize) {
-    let Writer::Local(local) = &config.writer;
     let digests: Vec<String> =
         members.iter().map(|skill| skill.digest().to_hex().to_string()).collect();
-    let documents = documents_digest(&digests);
-    let mut rows: Vec<Option<PageRow>> = members
-        .iter()
-        .zip(&digests)
-        .map(|(skill, digest)| {
-            known.get(&skill.id).and_then(|row| taken_over(row, &documents, digest, config))
-        })
-        .collect();
+    let documents = documents_digest(members, &digests);
+    let mut news = false;
+    let mut rows: Vec<Option<PageRow>> = Vec::with_capacity(members.len());
+    for (skill, digest) in members.iter().zip(&digests) {
+        let before = known.before.get(&skill.id);
+        rows.push(match known.kept.get(&skill.id) {
+            Some(kept) => {
+                let (row, is_news) = kept_row(kept, before, skill, members, digest);
+                news |= is_news;
+                Some(row)
+            }
+            None => before.and_then(|row| taken_over(row, &documents, config)),
+        });
+    }
     let fresh = rows.iter().filter(|row| row.is_none()).count();
-    if fresh == 0 {
+    if fresh == 0 && !news {
         return (rows.into_iter().flatten().collect(), 0);
     }
     let is_fresh: Vec<bool> = rows.iter().map(Option::is_none).collect();
     let row_of = |at: usize, draft: Page| {
-        let writer = config.writer.identity();
-        let findings = judge(&draft, members[at], members, config.writer.language(members[at]));
+        let writer = config.local.identity();
+        let language = config.local.language.unwrap_or_else(|| Language::of_skill(members[at]));
+        let findings = judge(&draft, members[at], members, language);
         let (status, page) = if findings.is_empty() {
             (Status::Written, Some(draft))
         } else {
@@ -167,67 +203,85 @@ fn write_neighborhood(
             score: 1.0,
         }
     };
-    for (at, draft) in local::write(members, local, Draft::First).into_iter().enumerate() {
-        rows[at].get_or_insert_with(|| row_of(at, draft));
+    if fresh > 0 {
+        let drafts = local::write(members, &config.local, Draft::First).into_iter();
+        for (at, draft) in drafts.enumerate() {
+            rows[at].get_or_insert_with(|| row_of(at, draft));
+        }
     }
     let mut rows: Vec<PageRow> = rows.into_iter().flatten().collect();
-    keep_exclusive(members, &mut rows);
+    keep_exclusive(members, &mut rows, &is_fresh);
     look_back(members, &mut rows);
     let is_poor = |at: usize, row: &PageRow| is_fresh[at] && !row.findings.is_empty();
     if rows.iter().enumerate().any(|(at, row)| is_poor(at, row)) {
-        let mut drafts = local::write(members, local, Draft::Second).into_iter();
+        let mut drafts = local::write(members, &config.local, Draft::Second).into_iter();
         for at in 0..rows.len() {
             let draft = drafts.next().expect("a draft a member");
             if is_poor(at, &rows[at]) && rows[at].page.as_ref() != Some(&draft) {
-                keep_better(members, &mut rows, at, row_of(at, draft));
+                keep_better(members, &mut rows, &is_fresh, at, row_of(at, draft));
             }
         }
     }
     (rows, fresh)
 }
 
+/// The row of a kept page: with what was found before, if it is the same; else judged now, which is
+/// news to its neighbors. The checks do not overrule a person: what they find is noted.
+fn kept_row(
+    kept: &PageRow,
+    before: Option<&PageRow>,
+    skill: &Skill,
+    members: &[&Skill],
+    digest: &str,
+) -> (PageRow, bool) {
+    let same = |before: &&PageRow| {
+        (&before.page, before.status, &before.key, &before.document, &before.writer)
+            == (&kept.page, kept.status, &kept.key, &kept.document, &kept.writer)
+    };
+    let (mut row, is_news) = match before.filter(same) {
+        Some(before) => (before.clone(), false),
+        None => {
+            let mut row = kept.clone();
+            if let Some(page) = &row.page {
+                row.findings = judge(page, skill, members, Language::of_skill(skill));
+            }
+            (row, true)
+        }
+    };
+    row.compare_document(digest);
+    (row, is_news)
+}
+
 /// Puts another draft of a page in its place if it does better in the round trip and makes no other
 /// page worse.
-fn keep_better(members: &[&Skill], rows: &mut Vec<PageRow>, at: usize, draft: PageRow) {
+fn keep_better(
+    members: &[&Skill],
+    rows: &mut Vec<PageRow>,
+    is_fresh: &[bool],
+    at: usize,
+    draft: PageRow,
+) {
     let total = |rows: &[PageRow]| rows.iter().map(|row| row.score).sum::<f64>();
     let mut tried = rows.clone();
     tried[at] = draft;
-    keep_exclusive(members, &mut tried);
+    keep_exclusive(members, &mut tried, is_fresh);
     look_back(members, &mut tried);
     if tried[at].score > rows[at].score && total(&tried) > total(rows) {
         *rows = tried;
     }
 }
 
-/// A known row, if it may stay: pinned, or written from the same documents. A row of another writer
-/// stays too while the local one is at work, which costs nothing and knows less.
-fn taken_over(
-    row: &PageRow,
-    documents: &str,
-    digest: &str,
-    config: &WriteConfig,
-) -> Option<PageRow> {
-    let mut row = row.clone();
-    if row.status == Status::Pinned {
-        row.findings.retain(|finding| finding.rule != STALE);
-        if row.document != digest {
-            let message = "the document has changed since this page was pinned; read it again, then edit, pin or unpin it";
-            row.findings.push(Failure::new(STALE, message));
-        }
-        return Some(row);
-    }
-    let of_these = row.key == key(&row.writer, documents, &row.skill);
-    let ours = match config.writer {
-        Writer::Local(_) => {
-            row.writer == config.writer.identity() || !row.writer.starts_with("local ")
-        }
-    };
+/// A row of this writer, if it was written from the same documents.
+fn taken_over(row: &PageRow, documents: &str, config: &WriteConfig) -> Option<PageRow> {
+    let same = row.writer == config.local.identity()
+        && row.status != Status::Pinned
+        && row.key == key(&row.writer, documents, &row.skill);
     let wanted = match config.again {
         Again::Nothing => true,
         Again::Flagged => row.page.is_some() && row.findings.is_empty(),
         Again::All => false,
     };
-    (of_these && ours && wanted).then_some(row)
+    (same && wanted).then(|| row.clone())
 }
 
 /// Everything a page can be rejected for.
@@ -240,17 +294,20 @@ pub fn judge(page: &Page, skill: &Skill, members: &[&Skill], language: Language)
     failures
 }
 
-/// Of triggers that can hardly be told apart none helps: their skills fall back, unless pinned.
-fn keep_exclusive(members: &[&Skill], rows: &mut [PageRow]) {
+/// Of triggers that can hardly be told apart none helps: the skills whose pages are written now fall
+/// back.
+fn keep_exclusive(members: &[&Skill], rows: &mut [PageRow], is_fresh: &[bool]) {
     let triggers: Vec<Option<&str>> =
         rows.iter().map(|row| row.page.as_ref().map(|page| page.trigger.as_str())).collect();
     for (at, failure) in check_exclusive(members, &triggers) {
         let row = &mut rows[at];
-        if row.status == Status::Written {
+        if is_fresh[at] && row.status == Status::Written {
             row.status = Status::Fallback;
             row.page = None;
         }
-        row.findings.push(failure);
+        if !row.findings.contains(&failure) {
+            row.findings.push(failure);
+        }
     }
 }
 
@@ -259,71 +316,45 @@ pub(super) fn look_back(members: &[&Skill], rows: &mut [PageRow]) {
     let pages: Vec<Option<Page>> = rows.iter().map(|row| row.page.clone()).collect();
     for (row, trip) in rows.iter_mut().zip(round_trip(members, &pages)) {
         if row.page.is_some() {
-            row.findings.retain(|finding| finding.rule == STALE);
+            row.findings.retain(|finding| finding.breaks() || finding.rule == STALE);
             row.findings.extend(trip.findings);
         }
         row.score = if row.page.is_some() { trip.score } else { 0.0 };
     }
 }
 
-/// A page that did not come from the writer at work takes the place of a skill's row. The checks do
-/// not overrule a person: what they find is noted.
+/// The row of a page that did not come from the writer at work.
 pub fn adopt(
     page: Page,
     skill: &Skill,
     members: &[&Skill],
-    rows: &[Option<&PageRow>],
     status: Status,
     writer: &str,
 ) -> PageRow {
-    let mut findings = judge(&page, skill, members, Language::of_skill(skill));
-    let at = members.iter().position(|member| member.id == skill.id).expect("a member");
-    let mut pages: Vec<Option<Page>> =
-        rows.iter().map(|row| row.and_then(|row| row.page.clone())).collect();
-    pages[at] = Some(page.clone());
-    let trip = round_trip(members, &pages).swap_remove(at);
-    findings.extend(trip.findings);
     let digests: Vec<String> =
         members.iter().map(|skill| skill.digest().to_hex().to_string()).collect();
     PageRow {
         skill: skill.id.clone(),
-        document: digests[at].clone(),
-        key: key(writer, &documents_digest(&digests), &skill.id),
+        document: skill.digest().to_hex().to_string(),
+        key: key(writer, &documents_digest(members, &digests), &skill.id),
         status,
+        findings: judge(&page, skill, members, Language::of_skill(skill)),
         page: Some(page),
         writer: writer.to_owned(),
-        findings,
-        score: trip.score,
+        score: 1.0,
     }
 }
 
-impl Writer {
-    /// Everything that decides the pages of given documents.
-    pub fn identity(&self) -> String {
-        match self {
-            Writer::Local(config) => config.identity(),
-        }
+/// Digest of all documents that a page is written from, and of whose they are: a page names its
+/// neighbors by their ids.
+pub(super) fn documents_digest(members: &[&Skill], digests: &[String]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (skill, digest) in members.iter().zip(digests) {
+        hasher.update(format!("{digest} {}\n", skill.id).as_bytes());
     }
-
-    /// The language of a skill's page.
-    fn language(&self, skill: &Skill) -> Language {
-        match self {
-            Writer::Local(config) => config.language.unwrap_or_else(|| Language::of_skill(skill)),
-        }
-    }
-}
-
-pub(super) fn documents_digest(digests: &[String]) -> String {
-    blake3::hash(digests.join(" ").as_bytes()).to_hex().to_string()
+    hasher.finalize().to_hex().to_string()
 }
 
 pub(super) fn key(writer: &str, documents: &str, skill: &SkillId) -> String {
     blake3::hash(format!("{writer}\n{documents}\n{skill}").as_bytes()).to_hex().to_string()
-}
-
-/// The pages of a library, by row, for what is built from them.
-pub fn pages_of(rows: &[PageRow], library: &Library) -> Pages {
-    let by_skill: BTreeMap<&SkillId, &PageRow> = rows.iter().map(|row| (&row.skill, row)).collect();
-    let page = |skill: &Skill| by_skill.get(&skill.id).and_then(|row| row.page.clone());
-    Pages::new(library.skills().iter().map(page).collect())
 }

@@ -81,6 +81,23 @@ pub enum ChooseError {
     /// The model could not be asked.
     #[error(transparent)]
     Chat(#[from] ChatError),
+    /// Its server would not take the prompt. Whether that is the prompt's fault depends on whether it
+    /// takes others: [`Chat::doubt`].
+    #[error("{message}")]
+    Rejected {
+        /// The key of the prompt.
+        key: String,
+        /// What the server said.
+        message: String,
+    },
+}
+
+/// Why one answer could not be had.
+enum Missed {
+    /// None of those that came can be used: why not the last one.
+    Unusable(String),
+    /// The server would not take the prompt of this key.
+    Rejected(String, String),
 }
 
 /// What the model said once.
@@ -114,12 +131,19 @@ impl LlmChooser<'_> {
         }
         let mut answers = Vec::new();
         let mut failure = String::new();
+        let mut rejected = None;
         let mut deferred = false;
         for shift in shifts(candidates.len(), self.config.rotate) {
             let prompt = self.prompt(request, candidates, shift);
             match self.ask(&prompt, candidates.len(), &mut tally) {
                 Ok(Ok(answer)) => answers.push(answer.shifted(shift, candidates.len())),
-                Ok(Err(why)) => failure = why,
+                Ok(Err(Missed::Unusable(why))) => failure = why,
+                // Nor would it take the same cards in another order.
+                Ok(Err(Missed::Rejected(key, why))) => {
+                    rejected = Some(key);
+                    failure = why;
+                    break;
+                }
                 // The other votes are asked for in the same round.
                 Err(ChatError::Deferred) => deferred = true,
                 Err(error) => return Err(error.into()),
@@ -127,6 +151,9 @@ impl LlmChooser<'_> {
         }
         if deferred {
             return Err(ChatError::Deferred.into());
+        }
+        if let (Some(key), true) = (rejected, answers.is_empty()) {
+            return Err(ChooseError::Rejected { key, message: failure });
         }
         let route = match answers.is_empty() {
             true => self.fall_back(request, candidates, phrases, &failure)?,
@@ -203,7 +230,7 @@ impl LlmChooser<'_> {
         first: &Prompt,
         candidates: usize,
         tally: &mut Tally,
-    ) -> Result<Result<Answer, String>, ChatError> {
+    ) -> Result<Result<Answer, Missed>, ChatError> {
         let mut prompt = first.clone();
         let mut failure = String::new();
         for attempt in 0..self.config.attempts.max(1) {
@@ -211,7 +238,9 @@ impl LlmChooser<'_> {
             let reply = match self.chat.complete(&prompt) {
                 Ok(reply) => reply,
                 // The same prompt would be rejected again.
-                Err(ChatError::Rejected { message }) => return Ok(Err(message)),
+                Err(ChatError::Rejected { message }) => {
+                    return Ok(Err(Missed::Rejected(prompt.key(self.chat.id()), message)));
+                }
                 Err(error) => return Err(error),
             };
             tally.answers += 1;
@@ -227,14 +256,14 @@ impl LlmChooser<'_> {
                         prompt.max_output_tokens = room.saturating_mul(2);
                     } else if error.is_instructive() {
                         let shown: String = reply.text.chars().take(SHOWN_AGAIN).collect();
-                        prompt = again(first, &shown, &[error.to_string()]);
+                        prompt = again(first, &shown, &[error.to_string()], &[]);
                         prompt.max_output_tokens = room;
                     }
                     failure = error.to_string();
                 }
             }
         }
-        Ok(Err(failure))
+        Ok(Err(Missed::Unusable(failure)))
     }
 
     /// What the model is told, with the candidates beginning at `shift`.

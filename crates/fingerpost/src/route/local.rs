@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::Candidate;
 use crate::index::{IndexError, SparseIndex};
+pub use crate::numbers::chooser::WEIGHTS;
+use crate::numbers::chooser::{CLOSE, DOUBT, LONG, NEW, ORDINARY, PER_LEAD};
 use crate::request::Request;
-
-/// What each kind of evidence counts: fitted to judged requests by `cargo xtask bench choose`.
-pub const WEIGHTS: ByKind = ByKind { words: 1.0, phrases: 1.4, trigger: 0.65, meaning: 2.25 };
+use crate::text::{Stop, parts};
 
 /// What speaks for a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,13 +113,6 @@ const RELATIVE: usize = 2;
 /// The first kinds are of words that the request shares, all but the last.
 const OF_WORDS: usize = 3;
 
-/// The evidence that words give an ordinary request of the example library.
-const ORDINARY: f64 = 7.0;
-
-/// From so many sentences on, one of them tells what is wanted, and the others what it is about. In two or
-/// three, each says a part.
-const LONG: usize = 6;
-
 /// What each candidate has, by kind, as it is.
 fn found(
     wanted: &str,
@@ -129,7 +122,7 @@ fn found(
     let whole = phrases.vector(wanted);
     // Their terms are among those of the whole, so each is looked up once a candidate.
     let place = |term: u32| whole.binary_search_by_key(&term, |&(term, _)| term).ok();
-    let sentences: Vec<Vec<(usize, f32)>> = sentences(wanted)
+    let sentences: Vec<Vec<(usize, f32)>> = told(wanted)
         .map(|sentence| phrases.vector(sentence).into_iter())
         .map(|terms| terms.filter_map(|(term, weight)| Some((place(term)?, weight))).collect())
         .collect();
@@ -169,16 +162,14 @@ fn covered(text: &[(u32, f32)], by: &[(u32, f32)]) -> f64 {
 }
 
 /// The sentences and lines of a request.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['\n', '.', '!', '?', ';', '。', '！', '？', '；'])
-        .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
+fn told(request: &str) -> impl Iterator<Item = &str> {
+    parts(request, Stop::Part).filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
-/// How sure the first place is, by its lead over the second: fitted once on half of the judged
-/// requests of seven libraries, which count alike.
+/// How sure the first place is, by its lead over the second.
 pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (0.95 - 1.8 * (total(0) - total(1))).exp())
+    1.0 / (1.0 + (DOUBT - PER_LEAD * (total(0) - total(1))).exp())
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two
@@ -191,8 +182,6 @@ pub(super) fn set_size(
     phrases: &SparseIndex,
     max: usize,
 ) -> usize {
-    const CLOSE: f64 = 0.7;
-    const NEW: f64 = 0.1;
     let Some(best) = evidence.first().filter(|_| max > 1) else { return evidence.len().min(1) };
     let words: Vec<(u32, f64)> = phrases
         .vector(&request.wanted)
@@ -309,8 +298,7 @@ mod tests {
             &format!("{story} Which currency gives one amount? Weigh the parcel for me, post it!");
         let (evidence, phrases) = unweighted(request, "");
         let alone = |row: u32| -> f64 {
-            let scores =
-                sentences(request).map(|s| phrases.score(&phrases.vector(s), SkillIdx(row)));
+            let scores = told(request).map(|s| phrases.score(&phrases.vector(s), SkillIdx(row)));
             f64::from(scores.map(Result::unwrap).fold(0.0, f32::max))
         };
         let alone = [0, 1, 2].map(alone);

@@ -11,24 +11,11 @@ use rayon::prelude::*;
 use crate::index::{Bm25, IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
 use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
+use crate::numbers::none::{ASKED, LOST, REFUSED, SHORTEST};
 use crate::page::Pages;
 use crate::skill::SkillIdx;
 use crate::text::{first_sentence, is_idle, terms};
 use crate::view::{View, weighted_text};
-
-/// Share of right answers that may fall below the threshold. People word a request farther from a
-/// document than its own description is: where 5 % of these were lost, `sra` lost 17 % of requests.
-const LOST: f64 = 0.02;
-
-/// Share of foreign requests that the threshold is to refuse at most: a library of near-copies has
-/// low scores of its own, and then caution comes first.
-const REFUSED: f64 = 0.15;
-
-/// Skills asked at most.
-const ASKED: usize = 2000;
-
-/// Shorter first sentences are no requests.
-const SHORTEST: usize = 4;
 
 /// How well the best hit, with this score, explains the request; `index` is BM25's.
 pub fn evidence(request: &str, best: f32, index: &SparseIndex) -> f64 {

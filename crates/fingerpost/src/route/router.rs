@@ -1,36 +1,33 @@
 //! From a request to a skill, end to end: search, candidates, choice.
 
+use std::sync::Arc;
+
 use super::llm::{ChooseError, ChooserConfig, LlmChooser};
 use super::none::evidence;
-use super::{Candidate, Route, RouteConfig, route, wanted_score};
-use crate::atlas::Compiled;
+use super::{Candidate, Route, RouteConfig, route, wanted_score, weigh};
 use crate::chat::Chat;
 use crate::embedding::dot;
-use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
+use crate::index::{Hit, IndexError, Scratch, SparseIndex, Zeros};
+use crate::page::Page;
 use crate::reply::Tally;
 use crate::request::Request;
 use crate::search::{SearchError, Searcher};
 use crate::skill::SkillId;
+use crate::snapshot::Snapshot;
 
-/// Everything that routes the requests of a library.
-pub struct Router {
-    /// The library, with its pages.
-    pub compiled: Compiled,
+/// Everything that routes the requests of a library, all of one generation.
+pub struct Router<'a> {
+    /// The library, with its pages and indexes.
+    pub snapshot: &'a Snapshot,
     /// What finds the candidates.
-    pub searcher: Searcher,
-    /// Words and pairs of words over the full view.
-    pub phrases: SparseIndex,
-    /// What each skill means ([`Compiled::meanings`]).
-    pub meanings: DenseIndex,
-    /// BM25 over words as they suit the library, where the candidates are found by something else.
-    pub suiting: Option<SparseIndex>,
+    pub finder: Searcher,
     /// How the local chooser answers.
     pub config: RouteConfig,
     /// Candidates that each way of searching brings.
     pub pool: usize,
 }
 
-impl Router {
+impl Router<'_> {
     /// The local chooser's answer, with the hits it was chosen from.
     pub fn route(
         &self,
@@ -39,9 +36,32 @@ impl Router {
     ) -> Result<(Route, Vec<Hit>), SearchError> {
         let request = Request::read(request);
         let hits = self.gather(&request, scratch)?;
-        let candidates = self.candidates(&request, &hits)?;
+        let pages = self.pages(&hits);
+        let candidates = self.candidates(&request, &hits, &pages)?;
         let fit = self.fit(request.text, &hits, scratch)?;
-        Ok((route(&request, &candidates, fit, &self.phrases, &self.config)?, hits))
+        let route = route(&request, &candidates, fit, self.phrases(), &self.config)?;
+        Ok((route, hits))
+    }
+
+    /// The best `k` skills in the order of the local chooser, so that the first is the one it would
+    /// choose. Scores are what it added up.
+    pub fn rank(
+        &self,
+        request: &str,
+        k: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<Hit>, SearchError> {
+        let request = Request::read(request);
+        let hits = self.gather(&request, scratch)?;
+        let pages = self.pages(&hits);
+        let candidates = self.candidates(&request, &hits, &pages)?;
+        let fit = self.fit(request.text, &hits, scratch)?;
+        let evidence = weigh(&request, &candidates, fit, self.phrases())?;
+        let hit = |found: &super::Evidence| Hit {
+            skill: candidates[found.candidate].skill,
+            score: found.total as f32,
+        };
+        Ok(evidence.iter().take(k).map(hit).collect())
     }
 
     /// What the local chooser chooses from: the best by the search, then those of the best by phrases and of
@@ -52,20 +72,20 @@ impl Router {
         request: &Request<'_>,
         scratch: &mut Scratch,
     ) -> Result<Vec<Hit>, SearchError> {
-        let Router { searcher, phrases, meanings, pool, .. } = self;
-        let mut hits = searcher.search(request.text, *pool, scratch)?;
+        let Router { finder, pool, snapshot, .. } = self;
+        let mut hits = finder.search(request.text, *pool, scratch)?;
         let last = hits.last().map_or(0.0, |hit| hit.score);
-        let asked = searcher.sparse.vector(request.text);
-        let by_phrases = phrases.search(&request.wanted, *pool, Zeros::Dropped, scratch)?;
-        let by_meaning = meanings.search(&request.meaning, *pool);
+        let asked = finder.sparse.vector(request.text);
+        let by_phrases = self.phrases().search(&request.wanted, *pool, Zeros::Dropped, scratch)?;
+        let by_meaning = snapshot.meanings().search(&request.meaning, *pool);
         for found in by_phrases.into_iter().chain(by_meaning) {
             if hits.iter().any(|hit| hit.skill == found.skill) {
                 continue;
             }
             // A fused score has no meaning outside its list: at most that of the last.
-            let score = match searcher.retriever.is_dense() {
+            let score = match finder.retriever.is_dense() {
                 true => last,
-                false => searcher.sparse.score(&asked, found.skill)?,
+                false => finder.sparse.score(&asked, found.skill)?,
             };
             hits.push(Hit { skill: found.skill, score });
         }
@@ -74,7 +94,7 @@ impl Router {
 
     /// What a model chooses from: the first hits, best first.
     pub fn hits(&self, request: &str, scratch: &mut Scratch) -> Result<Vec<Hit>, SearchError> {
-        self.searcher.search(request, self.pool, scratch)
+        self.finder.search(request, self.pool, scratch)
     }
 
     /// A model's answer, and what its answers were like.
@@ -85,9 +105,11 @@ impl Router {
         chat: &dyn Chat,
         config: &ChooserConfig,
     ) -> Result<(Route, Tally), ChooseError> {
-        let name_of = |id: &SkillId| self.name_of(id);
+        let name_of = |id: &SkillId| self.snapshot.name_of(id);
         let chooser = LlmChooser { chat, config, name_of: &name_of };
-        chooser.choose(request, &self.candidates(&Request::read(request), hits)?, &self.phrases)
+        let pages = self.pages(hits);
+        let candidates = self.candidates(&Request::read(request), hits, &pages)?;
+        chooser.choose(request, &candidates, self.phrases())
     }
 
     /// The first hit, because the model gave no answer for this reason.
@@ -99,36 +121,39 @@ impl Router {
         config: &ChooserConfig,
         why: &str,
     ) -> Result<Route, IndexError> {
-        let name_of = |id: &SkillId| self.name_of(id);
+        let name_of = |id: &SkillId| self.snapshot.name_of(id);
         let chooser = LlmChooser { chat, config, name_of: &name_of };
-        chooser.fall_back(
-            request,
-            &self.candidates(&Request::read(request), hits)?,
-            &self.phrases,
-            why,
-        )
+        let pages = self.pages(hits);
+        let candidates = self.candidates(&Request::read(request), hits, &pages)?;
+        chooser.fall_back(request, &candidates, self.phrases(), why)
+    }
+
+    /// The pages of hits, in their order.
+    pub fn pages(&self, hits: &[Hit]) -> Vec<Option<Page>> {
+        hits.iter().map(|hit| self.snapshot.page(hit.skill)).collect()
     }
 
     /// Hits with all that a chooser may read of them.
-    pub fn candidates(
-        &self,
+    pub fn candidates<'b>(
+        &'b self,
         request: &Request<'_>,
         hits: &[Hit],
-    ) -> Result<Vec<Candidate<'_>>, IndexError> {
-        let words = wanted_score(request, self.terms());
-        let candidate = |hit: &Hit| {
-            let skill = self.compiled.skill(hit.skill);
+        pages: &'b [Option<Page>],
+    ) -> Result<Vec<Candidate<'b>>, IndexError> {
+        let words = wanted_score(request, self.snapshot.terms());
+        let candidate = |(hit, page): (&Hit, &'b Option<Page>)| {
+            let row = self.snapshot.row(hit.skill);
             Ok(Candidate {
                 skill: hit.skill,
-                id: &skill.id,
-                name: &skill.name,
-                description: &skill.description,
-                page: self.compiled.page(&skill.id),
+                id: row.id,
+                name: row.name,
+                description: row.description,
+                page: page.as_ref(),
                 words: words(hit.skill)?,
-                meaning: dot(&request.meaning, self.meanings.vectors().row(hit.skill.row())),
+                meaning: dot(&request.meaning, self.snapshot.meanings().row(hit.skill)),
             })
         };
-        hits.iter().map(candidate).collect()
+        hits.iter().zip(pages).map(candidate).collect()
     }
 
     /// The evidence that any skill fits: the best score that words as they suit give. Where they found
@@ -139,8 +164,8 @@ impl Router {
         hits: &[Hit],
         scratch: &mut Scratch,
     ) -> Result<f64, IndexError> {
-        let terms = self.terms();
-        let best = if self.suiting.is_none() && !self.searcher.retriever.is_dense() {
+        let terms = self.snapshot.terms();
+        let best = if Arc::ptr_eq(terms, &self.finder.sparse) && !self.finder.retriever.is_dense() {
             let asked = terms.vector(request);
             let mut scores = hits.iter().map(|hit| terms.score(&asked, hit.skill));
             scores.try_fold(0.0_f32, |best, score| Ok(best.max(score?)))?
@@ -151,15 +176,7 @@ impl Router {
         Ok(evidence(request, best, terms))
     }
 
-    /// BM25 over words as they suit the library.
-    fn terms(&self) -> &SparseIndex {
-        self.suiting.as_ref().unwrap_or(&self.searcher.sparse)
-    }
-
-    /// What a reference is shown as: the skill's name, or its id if the library has it no more.
-    fn name_of(&self, id: &SkillId) -> String {
-        let skills = &self.compiled.skills;
-        let found = skills.binary_search_by(|skill| skill.id.as_str().cmp(id.as_str()));
-        found.map_or_else(|_| id.to_string(), |at| skills[at].name.clone())
+    fn phrases(&self) -> &SparseIndex {
+        self.snapshot.phrases()
     }
 }

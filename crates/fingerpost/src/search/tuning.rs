@@ -14,6 +14,7 @@ use crate::embedding::{EmbedError, Embedder, Role};
 use crate::index::fusion::reciprocal_ranks;
 use crate::index::{Hit, Scratch, SparseConfig, SparseIndex, Zeros, nearest};
 use crate::library::Library;
+use crate::numbers::tuning::{BETTER, COST, DENSE, DEPTH, ENOUGH, ITEMS, SEARCHED, USELESS};
 use crate::page::Pages;
 use crate::skill::Skill;
 use crate::text::{Tokenizer, first_sentence};
@@ -61,29 +62,6 @@ pub struct Trial {
     /// Is it the way the library is searched now?
     pub taken: bool,
 }
-
-/// Items at most: enough for a mean, few enough for a slow model.
-const ITEMS: usize = 400;
-
-/// Skills searched at most, the items among them.
-const SEARCHED: usize = 4000;
-
-/// Hits among which an item is looked for.
-const DEPTH: usize = 10;
-
-/// Standard errors of the difference by which a change must be better.
-const BETTER: f64 = 1.0;
-
-/// What vectors may cost: a known item has the words of its document, people have their own, and
-/// those are what vectors are for.
-const COST: f64 = 0.02;
-
-/// What vectors count at most, beside words: with equal weight fusion loses first places, with half
-/// of it hardly any (docs/routing.md).
-const DENSE: f64 = 0.5;
-
-/// A retriever that finds less than this share of what the other finds gets no weight.
-const USELESS: f64 = 0.4;
 
 impl Default for Tuning {
     /// Words as they are: what holds where nothing was tested.
@@ -278,7 +256,6 @@ fn rank(hits: &[Hit], library: &Library, item: &Item) -> f64 {
 /// the skill without it; where there is little else, the second half of the description and the
 /// first.
 fn known_item(skill: &Skill) -> Option<Item> {
-    const ENOUGH: usize = 80;
     let first = first_sentence(&skill.description);
     let after = &skill.description[first.len()..];
     let mut rest = skill.clone();

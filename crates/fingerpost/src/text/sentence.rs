@@ -1,42 +1,66 @@
 //! Where does a sentence end?
+//!
+//! At a mark of its language: a Chinese one wherever it stands, another one before a gap, so that "v1.2"
+//! and "3.5 mg" stay whole. There is one walk over the marks; who asks says how much ends a part.
 
-/// Cuts a paragraph after each sentence, but not within "e.g. x" or "i.e. x".
-pub(crate) fn sentences(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
-        let end = at + c.len_utf8();
-        let spaced = characters.peek().is_none_or(|(_, next)| next.is_whitespace());
-        let full = matches!(c, '。' | '！' | '？')
-            || (matches!(c, '.' | '!' | '?') && spaced && !abbreviates(&text[start..end]));
-        if full {
-            found.push(text[start..end].trim());
-            start = end;
-        }
-    }
-    found.push(text[start..].trim());
-    found.retain(|sentence| !sentence.is_empty());
-    found
+/// What ends a part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The end of a sentence, but not that of "e.g." or "approx.".
+    Sentence,
+    /// A semicolon and the end of a line too. Abbreviations end a part as well: what is cut in two here
+    /// is only scored or left out, and nobody reads it.
+    Part,
 }
 
-fn abbreviates(text: &str) -> bool {
-    let word = text.rsplit([' ', '(', ',']).next().unwrap_or_default().to_ascii_lowercase();
+/// Cuts a text after each stop. The parts, joined, are the text.
+pub(crate) fn parts(text: &str, stop: Stop) -> impl Iterator<Item = &str> {
+    let mut stops = stops(text, stop);
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let end = stops.next().map_or(text.len(), |(_, end)| end);
+        let part = &text[start..end];
+        start = end;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// The sentences of a paragraph, without the gaps between them.
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
+    parts(text, Stop::Sentence).map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
+}
+
+/// The first part of a text, without what ends it.
+pub(crate) fn first_sentence(text: &str) -> &str {
+    &text[..stops(text, Stop::Part).next().map_or(text.len(), |(start, _)| start)]
+}
+
+/// Where each mark that ends a part starts and ends.
+fn stops(text: &str, stop: Stop) -> impl Iterator<Item = (usize, usize)> {
+    let mut start = 0;
+    text.char_indices().filter_map(move |(at, c)| {
+        let end = at + c.len_utf8();
+        let before_gap = || text[end..].starts_with(char::is_whitespace);
+        let ends = match (c, stop) {
+            ('。' | '！' | '？', _) | ('；' | '\n', Stop::Part) => true,
+            ('.' | '!' | '?', Stop::Sentence) => before_gap() && !abbreviates(&text[start..end]),
+            ('.' | '!' | '?' | ';', Stop::Part) => before_gap(),
+            _ => false,
+        };
+        ends.then(|| {
+            start = end;
+            (at, end)
+        })
+    })
+}
+
+/// Does a sentence so far end with a shortened word, or is it the number of an item?
+fn abbreviates(sentence: &str) -> bool {
+    let word = sentence.rsplit([' ', '(', ',']).next().unwrap_or_default().to_ascii_lowercase();
     matches!(
         word.as_str(),
         "e.g." | "i.e." | "etc." | "vs." | "cf." | "no." | "fig." | "eq." | "dr." | "approx."
-    ) || (word.len() == 2 && word.starts_with(|c: char| c.is_ascii_digit()) && text.len() == 2)
-}
-
-/// The first sentence of a text, without what ends it.
-pub(crate) fn first_sentence(text: &str) -> &str {
-    let end = text.char_indices().find_map(|(at, c)| {
-        let after = &text[at + c.len_utf8()..];
-        let ends = matches!(c, '。' | '！' | '？' | '\n')
-            || matches!(c, '.' | '!' | '?' | ';') && after.starts_with(char::is_whitespace);
-        ends.then_some(at)
-    });
-    &text[..end.unwrap_or(text.len())]
+    ) || (word.len() == 2 && word.starts_with(|c: char| c.is_ascii_digit()) && sentence.len() == 2)
 }
 
 #[cfg(test)]
@@ -44,9 +68,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sentences_end_at_their_marks() {
+        assert_eq!(
+            sentences("Use v1.2 of it. Works!  Really? yes"),
+            ["Use v1.2 of it.", "Works!", "Really?", "yes"]
+        );
+        assert_eq!(
+            sentences("See e.g. page 3; it helps. 1. Open it."),
+            ["See e.g. page 3; it helps.", "1.", "Open it."]
+        );
+        assert_eq!(sentences("1. Open it."), ["1. Open it."]);
+        assert_eq!(
+            sentences("按月计税。不适用于劳务；另算！"),
+            ["按月计税。", "不适用于劳务；另算！"]
+        );
+        assert_eq!(sentences(" \n"), [""; 0]);
+    }
+
+    #[test]
+    fn parts_joined_are_the_text() {
+        let text = "Fill in forms; not scans. e.g. tax\n按月；计税。x";
+        let found: Vec<&str> = parts(text, Stop::Part).collect();
+        assert_eq!(
+            found,
+            ["Fill in forms;", " not scans.", " e.g.", " tax\n", "按月；", "计税。", "x"]
+        );
+        assert_eq!(found.concat(), text);
+    }
+
+    #[test]
     fn the_first_sentence_is_the_request() {
         assert_eq!(first_sentence("Fill in a form. Not for scans."), "Fill in a form");
+        assert_eq!(first_sentence("Fill in a form."), "Fill in a form.");
         assert_eq!(first_sentence("按月计税。不适用于劳务。"), "按月计税");
+        assert_eq!(first_sentence("按月计税；不适用于劳务。"), "按月计税");
         assert_eq!(first_sentence("v1.2 of it"), "v1.2 of it");
     }
 }

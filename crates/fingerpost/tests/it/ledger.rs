@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded};
+use fingerpost::atlas::{Atlas, Budget, Ledger, Outbox, Recorded, Replays};
 use fingerpost::chat::{
     Chat, ChatError, Finish, Message, Price, Prompt, Recording, Replay, Reply, Schema, Speaker,
     Usage,
 };
+use fingerpost::store::Folder;
 use tempfile::TempDir;
 
 /// Answers everything, and counts.
@@ -69,7 +70,7 @@ fn prompt(text: &str) -> Prompt {
 
 fn atlas() -> (TempDir, Atlas) {
     let folder = tempfile::tempdir().unwrap();
-    let atlas = Atlas::at(folder.path().join("atlas"));
+    let atlas = Atlas::new(Folder::at(folder.path().join("atlas")));
     (folder, atlas)
 }
 
@@ -84,10 +85,10 @@ fn an_answer_is_paid_for_once() {
     let (_folder, atlas) = atlas();
     let model = Model::new();
     let first = {
-        let ledger = atlas.ledger().unwrap();
+        let ledger = atlas.ledger(Replays::All).unwrap();
         recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap()
     };
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let again = recorded(&model, &ledger, Budget::default());
     assert_eq!(again.complete(&prompt("a")).unwrap(), first);
     assert_eq!(model.asked(), 1);
@@ -102,49 +103,72 @@ fn an_answer_is_paid_for_once() {
 #[test]
 fn a_call_is_written_down_before_it_is_made() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     // As another process sees it.
-    let unfinished = || atlas.ledger().unwrap().spend().unwrap()[0].unfinished;
+    let unfinished = || atlas.ledger(Replays::All).unwrap().spend().unwrap()[0].unfinished;
     let seen = AtomicU64::new(0);
     let model = Model::watching(|| seen.store(unfinished(), Ordering::SeqCst));
     recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
     assert_eq!(seen.load(Ordering::SeqCst), 1);
-    let spend = atlas.ledger().unwrap().spend().unwrap();
+    let spend = atlas.ledger(Replays::All).unwrap().spend().unwrap();
     assert_eq!((spend[0].calls, spend[0].unfinished, spend[0].model.as_str()), (1, 0, "model"));
     assert_eq!(spend[0].usage, Usage { input: 1000, cached: 400, written: 0, output: 200 });
     assert!((spend[0].cost_usd - 0.0264).abs() < 1e-9);
 }
 
 #[test]
-fn purposes_are_told_apart_and_older_calls_were_for_pages() {
-    let (folder, atlas) = atlas();
+fn purposes_are_told_apart() {
+    let (_folder, atlas) = atlas();
     let model = Model::new();
     let form = |name: &str| Some(Schema { name: name.into(), schema: serde_json::Value::Null });
-    {
-        let ledger = atlas.ledger().unwrap();
-        recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
-        ledger.embedded("texts", "model", "here", 100, None).unwrap();
-    }
-    // The catalog as it was before calls had a purpose.
-    let catalog = rusqlite::Connection::open(folder.path().join("atlas/atlas.sqlite")).unwrap();
-    catalog
-        .execute_batch("ALTER TABLE calls DROP COLUMN purpose; PRAGMA user_version = 4")
-        .unwrap();
-    drop(catalog);
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let chat = recorded(&model, &ledger, Budget::default());
     chat.complete(&Prompt { schema: form("choice"), ..prompt("b") }).unwrap();
     chat.complete(&Prompt { schema: form("page"), ..prompt("c") }).unwrap();
-    ledger.embedded("others", "model", "here", 100, None).unwrap();
-    let spend = ledger.spend().unwrap();
+    ledger.embedded("texts", "model", "here", 100, None).unwrap();
+    ledger.embedded("texts", "model", "here", 50, None).unwrap();
+    let spend = atlas.ledger(Replays::All).unwrap().spend().unwrap();
     let rows: Vec<(&str, u64)> = spend.iter().map(|row| (&*row.purpose, row.calls)).collect();
-    assert_eq!(rows, [("choice", 1), ("embedding", 2), ("page", 2)]);
+    assert_eq!(rows, [("choice", 1), ("embedding", 1), ("page", 1)]);
+    assert_eq!(spend[1].usage.input, 150, "what was embedded twice was paid twice");
+}
+
+/// The ledger of an atlas that somebody else made is shown, and its answers are not believed.
+#[test]
+fn a_strangers_answers_are_not_taken_for_paid_ones() {
+    let (_folder, atlas) = atlas();
+    let model = Model::new();
+    {
+        let ledger = atlas.ledger(Replays::All).unwrap();
+        recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
+    }
+    let ledger = atlas.ledger(Replays::OwnOnly).unwrap();
+    assert_eq!(ledger.withheld().unwrap(), 1);
+    let chat = recorded(&model, &ledger, Budget::default());
+    assert_eq!(ledger.reply(&prompt("a").key("model")).unwrap(), None);
+    chat.complete(&prompt("b")).unwrap();
+    chat.complete(&prompt("b")).unwrap();
+    assert_eq!(model.asked(), 2, "an answer of this run counts");
+    assert_eq!(ledger.spend().unwrap()[0].calls, 2);
+}
+
+#[test]
+fn old_calls_go_only_when_they_are_told_to() {
+    let (_folder, atlas) = atlas();
+    let model = Model::new();
+    let ledger = atlas.ledger(Replays::All).unwrap();
+    recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
+    assert_eq!(ledger.prune(0).unwrap(), 0);
+    assert_eq!(ledger.spend().unwrap()[0].calls, 1);
+    assert_eq!(ledger.prune(i64::MAX).unwrap(), 2);
+    assert!(ledger.spend().unwrap().is_empty());
+    assert!(atlas.ledger(Replays::All).unwrap().spend().unwrap().is_empty());
 }
 
 #[test]
 fn a_failed_call_is_told_and_made_again() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let model = Model::new();
     model.fails.lock().unwrap().push(ChatError::Failed { message: "no route".into() });
     let chat = recorded(&model, &ledger, Budget::default());
@@ -159,7 +183,7 @@ fn a_failed_call_is_told_and_made_again() {
 #[test]
 fn limits_hold_with_many_threads() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let model = Model::new();
     let run = |budget: Budget, from: usize| {
         let chat = recorded(&model, &ledger, budget);
@@ -191,7 +215,7 @@ fn limits_hold_with_many_threads() {
 #[test]
 fn a_limit_on_cost_needs_a_price() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let model = Model::new();
     let budget = Budget { max_cost: Some(1.0), max_calls: None };
     let chat = Recorded::new(&model, &ledger, "here", None, budget);
@@ -202,7 +226,7 @@ fn a_limit_on_cost_needs_a_price() {
 #[test]
 fn a_recording_of_the_ledger_can_be_replayed() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let model = Model::new();
     let chat = recorded(&model, &ledger, Budget::default());
     let answers = ["b", "a"].map(|text| chat.complete(&prompt(text)).unwrap());
@@ -218,7 +242,7 @@ fn a_recording_of_the_ledger_can_be_replayed() {
 #[test]
 fn an_outbox_gathers_what_is_not_known() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let model = Model::new();
     recorded(&model, &ledger, Budget::default()).complete(&prompt("a")).unwrap();
     let outbox = Outbox::new("model", &ledger);
@@ -233,10 +257,10 @@ fn an_outbox_gathers_what_is_not_known() {
 #[test]
 fn batches_are_found_again_until_they_are_closed() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     let keys = ["k1".to_owned(), "k2".to_owned()];
     let batch = ledger.submitting("here", "model", "tag", &keys).unwrap();
-    let reopened = atlas.ledger().unwrap();
+    let reopened = atlas.ledger(Replays::All).unwrap();
     let open = reopened.open_batches("here", "model").unwrap();
     assert_eq!((open[0].id.as_deref(), &open[0].keys[..]), (None, &keys[..]));
     ledger.submitted(&batch, "batch_1").unwrap();
@@ -249,9 +273,12 @@ fn batches_are_found_again_until_they_are_closed() {
 #[test]
 fn what_a_server_refuses_is_remembered() {
     let (_folder, atlas) = atlas();
-    let ledger = atlas.ledger().unwrap();
+    let ledger = atlas.ledger(Replays::All).unwrap();
     assert_eq!(ledger.dialect("here", "model").unwrap(), None);
     ledger.learn("here", "model", "plain").unwrap();
     ledger.learn("here", "model", "plainer").unwrap();
-    assert_eq!(atlas.ledger().unwrap().dialect("here", "model").unwrap().unwrap(), "plainer");
+    assert_eq!(
+        atlas.ledger(Replays::All).unwrap().dialect("here", "model").unwrap().unwrap(),
+        "plainer"
+    );
 }

@@ -2,8 +2,10 @@
 
 mod discover;
 mod document;
+mod limits;
 mod records;
 mod roots;
+mod stamp;
 mod tree;
 
 use std::fmt::Write;

@@ -11,3 +11,4 @@ mod measures;
 mod neighborhoods;
 mod pages;
 mod parity;
+mod store;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use fingerpost::atlas::Compiled;
-use fingerpost::compile::{CompileConfig, Vectorizer, compile};
-use fingerpost::embedding::FitConfig;
+use fingerpost::atlas::Atlas;
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::neighborhood::{NeighborhoodConfig, Threshold};
 use fingerpost::page::local::{Draft, LocalConfig, write};
-use fingerpost::page::write::{Again, PageRow, Writer, judge, pages_of};
-use fingerpost::page::{Case, Language, Page, Status};
+use fingerpost::page::write::{PageRow, judge};
+use fingerpost::page::{Case, Language, Page};
+use fingerpost::protocol::Protocol;
 use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
+use fingerpost::snapshot::Snapshot;
 use fingerpost::view::{View, index_text};
 use proptest::prelude::*;
 
@@ -22,19 +22,14 @@ fn examples() -> Library {
     Library::load(&roots, LoadOptions::default()).unwrap().value
 }
 
-fn pages(library: &Library, known: Option<Compiled>) -> Compiled {
-    compile_with(library, known, NeighborhoodConfig::default().max_distance)
+fn pages(library: &Library) -> Snapshot {
+    compile_with(library, NeighborhoodConfig::default().max_distance)
 }
 
-fn compile_with(library: &Library, known: Option<Compiled>, max_distance: Threshold) -> Compiled {
-    let config = CompileConfig {
-        neighborhood: NeighborhoodConfig { max_distance, ..NeighborhoodConfig::default() },
-        rebuild: false,
-        writer: Writer::Local(LocalConfig::default()),
-        again: Again::Nothing,
-    };
-    let vectorizer = Vectorizer::Fit(FitConfig::default());
-    compile(library, String::new(), known, &vectorizer, &config, &|_| {}).unwrap().0
+fn compile_with(library: &Library, max_distance: Threshold) -> Snapshot {
+    let neighborhood = NeighborhoodConfig { max_distance, ..NeighborhoodConfig::default() };
+    let protocol = Protocol { neighborhood, ..Protocol::ours() };
+    Atlas::in_memory().compile(library, &protocol).unwrap().0
 }
 
 fn skill(id: &str, description: &str, content: &str) -> Skill {
@@ -125,11 +120,10 @@ fn a_chinese_family() {
 #[test]
 fn every_example_skill_has_a_page_and_the_boundary_stays_out_of_the_index() {
     let library = examples();
-    let compiled = pages(&library, None);
-    let fallback = compiled.pages.iter().filter(|row| row.status == Status::Fallback).count();
-    let flagged = compiled.pages.iter().filter(|row| row.is_flagged()).count();
-    assert!(fallback <= 2 && flagged <= 8, "{fallback} fallbacks, {flagged} flagged");
-    let pages = pages_of(&compiled.pages, &library);
+    let compiled = pages(&library);
+    let counts = compiled.head().pages;
+    assert!(counts.fallback <= 2 && counts.flagged <= 8, "{counts:?}");
+    let pages = compiled.pages().unwrap();
     for row in (0..library.skills().len() as u32).map(SkillIdx) {
         let Some(page) = pages.get(row) else { continue };
         let text = |view| index_text(&library, &pages, row, view).tail;
@@ -145,9 +139,11 @@ fn every_example_skill_has_a_page_and_the_boundary_stays_out_of_the_index() {
 #[test]
 fn a_change_rewrites_its_neighborhood_and_no_other() {
     let library = examples();
-    let before = pages(&library, None);
+    let atlas = Atlas::in_memory();
+    let (before, _) = atlas.compile(&library, &Protocol::ours()).unwrap();
+    let rows = before.page_rows().unwrap();
     let rows: BTreeMap<SkillId, PageRow> =
-        before.pages.iter().map(|row| (row.skill.clone(), row.clone())).collect();
+        rows.iter().map(|row| (row.skill.clone(), row.clone())).collect();
     let changed = "loans/loan-payment";
     let skills = library.skills().iter().cloned().map(|mut skill| {
         if skill.id.as_str() == changed {
@@ -155,16 +151,19 @@ fn a_change_rewrites_its_neighborhood_and_no_other() {
         }
         skill
     });
-    let after = pages(&Library::from_skills(skills.collect()).value, Some(before));
+    let library = Library::from_skills(skills.collect()).value;
+    let (after, report) = atlas.compile(&library, &Protocol::ours()).unwrap();
+    assert_eq!((report.changed, report.embedded), (1, 1));
     let rewritten: Vec<&str> = after
-        .pages
+        .page_rows()
+        .unwrap()
         .iter()
         .filter(|row| rows[&row.skill].key != row.key)
         .map(|row| row.skill.as_str())
         .collect();
     assert!(rewritten.contains(&changed));
     let together = |id: &&str| {
-        let row = |id: &str| after.neighborhoods.of(after.find(id).unwrap());
+        let row = |id: &str| after.neighborhoods().of(after.find(id).unwrap());
         row(id) == row(changed)
     };
     assert!(rewritten.iter().all(together), "{rewritten:?}");
@@ -193,10 +192,11 @@ fn triggers_that_are_one_are_written_again() {
         [0, 1].map(|at| write(&members, &LocalConfig::default(), Draft::First)[at].trigger.clone());
     assert_eq!(one, other);
     let library = Library::from_skills(vec![feet, knots]).value;
-    let compiled = compile_with(&library, None, Threshold::Fixed(0.99));
-    assert_eq!(compiled.neighborhoods.len(), 1);
+    let compiled = compile_with(&library, Threshold::Fixed(0.99));
+    assert_eq!(compiled.neighborhoods().len(), 1);
+    let rows = compiled.page_rows().unwrap();
     let triggers: Vec<&str> =
-        compiled.pages.iter().map(|row| row.page.as_ref().unwrap().trigger.as_str()).collect();
+        rows.iter().map(|row| row.page.as_ref().unwrap().trigger.as_str()).collect();
     assert!(triggers.iter().any(|trigger| trigger.contains("Cues: ")), "{triggers:?}");
     assert_ne!(triggers[0], triggers[1]);
 }

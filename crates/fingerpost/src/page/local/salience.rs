@@ -11,12 +11,6 @@ use crate::index::vocabulary::Vocabulary;
 use crate::page::language::is_han;
 use crate::text::{Tokenizer, for_each_term};
 
-/// Words that say nothing about what a skill is for, by themselves.
-const COMMON: &str = "a about after all also an and any are as at be been before but by can could do does each etc for from get give given had has have how i if in into is it its like make many may more most must need needs new no not of on one only or other our out over should so some such than that the their them then there these they this those to two up use used user users uses using very via want was we were what when where which while who will with within without would you your \
-    aim ask asks help name part please want words \
-    skill skills tool tools task tasks example examples request requests http https www com \
-    的 了 和 是 在 与 或 及 对 为 以 等 有 将 把 被 从 到 中 上 下 不 个 这 那 其 并 可 用 于 使 能 会 要 我 你 他 它 们 请 需 时 后 前 就 也 都 而 则 由 该 此 各 每 一 使用 用户 进行 可以 需要 通过 以及 一个 如果 或者 用于";
-
 /// How quickly repetition stops to count.
 const SATURATION: f64 = 1.2;
 
@@ -165,8 +159,6 @@ static USUAL: LazyLock<BTreeMap<&str, Usual>> = LazyLock::new(|| {
         }
     }
     usual.extend(many.into_iter().map(|word| (word, Usual::Many)));
-    usual.extend(
-        every.into_iter().chain(COMMON.split_whitespace()).map(|word| (word, Usual::Every)),
-    );
+    usual.extend(every.into_iter().map(|word| (word, Usual::Every)));
     usual
 });

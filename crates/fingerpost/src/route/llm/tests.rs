@@ -289,9 +289,15 @@ fn without_an_answer_the_first_hit_is_taken_and_that_is_said() {
 
     let rejected = ChatError::Rejected { message: "too long".into() };
     let chat = Scripted::new(vec![Err(rejected)]);
-    let (route, _) = choose(&chat, &config());
-    assert_eq!(route.fallback.as_deref(), Some("the model did not choose: too long"));
-    assert_eq!(chat.asked().len(), 1, "it would be rejected again");
+    let error = choose_among(&chat, &config(), REQUEST, skills(), None).unwrap_err();
+    let key = chat.asked()[0].key("scripted");
+    assert!(matches!(&error, ChooseError::Rejected { key: found, .. } if *found == key), "{error}");
+    assert_eq!((chat.asked().len(), error.to_string().as_str()), (1, "too long"));
+    // The votes that there are decide; the same cards in another order are not tried.
+    let rejected = ChatError::Rejected { message: "too long".into() };
+    let chat = Scripted::new(vec![Ok(said(&choice("1"))), Err(rejected)]);
+    let (route, _) = choose(&chat, &ChooserConfig { rotate: 3, ..config() });
+    assert_eq!((route.fallback, chat.asked().len()), (None, 2));
 
     let refused = ChatError::Refused { message: "no credit".into() };
     let chat = Scripted::new(vec![Err(refused)]);

@@ -175,7 +175,7 @@ fn alias_bomb() {
         expect![[r#"
             odd ["odd", "Boom.", "Body."]
             $ROOT/odd/SKILL.md:4: note[unknown-field]: fields no agent we know reads: a, b, c, d, e, f, g, h, i, j, k; put your own data below  metadata:
-            $ROOT/odd/SKILL.md:9: warning[broken-yaml]: the front matter is not valid YAML (YAML document too large or too complex) and was read line by line; write  key: value  lines, with quotes around a value that YAML misreads
+            $ROOT/odd/SKILL.md:8: warning[broken-yaml]: the front matter is not valid YAML (YAML document too large or too complex) and was read line by line; write  key: value  lines, with quotes around a value that YAML misreads
         "#]],
     );
 }
@@ -288,6 +288,154 @@ fn block_scalars() {
         "---\nname: odd\ndescription: >-\n  One\n  two.\n\n  Three.\n---\n",
         expect![[r#"
             odd ["odd", "One two.\nThree.", ""]
+        "#]],
+    );
+}
+
+/// The look for each field's line took time in the square of their number: an hour for this many.
+#[test]
+fn more_fields_than_anyone_writes() {
+    let fields: String = (0..200_000).map(|at| format!("field-{at}: v\n")).collect();
+    check(
+        format!("---\n{fields}name: odd\ndescription: Odd.\n---\nBody.\n"),
+        expect![[r#"
+            odd ["odd", "Odd.", "Body."]
+            $ROOT/odd/SKILL.md:1: warning[large-front-matter]: the front matter has 200002 fields and 3017 KiB; only name, description and what reserves the skill were read; keep it below 512 fields and 64 KiB: what agents need is name and description
+        "#]],
+    );
+}
+
+#[test]
+fn more_front_matter_than_anyone_writes() {
+    let license = "x".repeat(1 << 20);
+    check(
+        format!(
+            "---\nname: odd\nlicense: {license}\ndescription: Odd.\ndisable-model-invocation: true\n---\nBody.\n"
+        ),
+        expect![[r#"
+            withheld odd ["odd", "Odd.", "Body."]
+            $ROOT/odd/SKILL.md:1: warning[large-front-matter]: the front matter has 4 fields and 1025 KiB; only name, description and what reserves the skill were read; keep it below 512 fields and 64 KiB: what agents need is name and description
+        "#]],
+    );
+}
+
+#[test]
+fn a_finding_quotes_a_few_fields() {
+    let name = "f".repeat(100);
+    let fields: String = (0..400).map(|at| format!("{name}-{at:03}: v\n")).collect();
+    let text = format!("---\nname: odd\ndescription: Odd.\n{fields}---\nBody.\n");
+    let loaded = Fixture::new().file("odd/SKILL.md", text).load("");
+    let [finding] = &loaded.diagnostics[..] else { panic!("{:?}", loaded.diagnostics) };
+    assert_eq!((finding.rule, finding.line), ("unknown-field", Some(4)));
+    assert!(finding.message.ends_with("f… and 380 more"), "{}", finding.message);
+    assert!(finding.message.len() < 2000, "{}", finding.message.len());
+}
+
+/// Depth, aliases and separators without end: each is over after as many bytes as the parser needs
+/// to see it, and the reading by lines keeps the skill.
+#[test]
+fn front_matter_without_end() {
+    let endless = [
+        format!("a: {}", "[".repeat(60_000)),
+        format!("a: {}", "{b: ".repeat(15_000)),
+        format!(
+            "a:\n{}",
+            (1..300).map(|depth| format!("{}-\n", " ".repeat(depth))).collect::<String>()
+        ),
+        format!("a:\n  {}", "? ".repeat(30_000)),
+        format!("a: &a x\nb: [{}]", "*a,".repeat(20_000)),
+        "a: &a [*a]\nb: *b".to_owned(),
+        format!("a: {}", ": ".repeat(30_000)),
+        format!("a: \"{}", "\\n".repeat(30_000)),
+        format!("a: {}", "!x ".repeat(20_000)),
+    ];
+    for head in endless {
+        let policy = format!("policy:\n  allow_implicit_invocation: false\n{head}\n");
+        let text = format!("---\nname: odd\ndescription: Odd.\n{head}\n---\nBody.\n");
+        let fixture = Fixture::new()
+            .file("odd/SKILL.md", text)
+            .skill("policy")
+            .file("policy/agents/openai.yaml", policy);
+        let loaded = fixture.load("");
+        let shown = fixture.shown(&loaded);
+        assert!(shown.contains("odd [\"odd\", \"Odd.\", \"Body.\"]\n"), "{shown}");
+        assert!(shown.contains("warning[broken-yaml]"), "{shown}");
+        assert!(shown.contains("warning[broken-policy]"), "{shown}");
+        assert!(shown.len() < 2000, "{}", shown.len());
+    }
+}
+
+/// A file of separators, and one that opens a head and never closes it.
+#[test]
+fn many_separators() {
+    check(
+        "---\n".repeat(1 << 20),
+        expect![[r#"
+            $ROOT/odd/SKILL.md:1: error[no-description]: no description in the front matter; add  description: what the skill does and when to use it  between two '---' lines at the top
+        "#]],
+    );
+    check(
+        "---\nname: odd\ndescription: Odd.\n".to_owned() + &"- --\n".repeat(1 << 20),
+        expect![[r#"
+            odd ["odd", "Odd. - -- - -- - -- - -- - -- - -- - -- ", ""]
+            $ROOT/odd/SKILL.md:1: warning[large-front-matter]: the front matter has 2 fields and 5121 KiB; only name, description and what reserves the skill were read; keep it below 512 fields and 64 KiB: what agents need is name and description
+            $ROOT/odd/SKILL.md:1: warning[unclosed-front-matter]: no '---' line closes the front matter; put '---' on a line of its own after the last field
+            $ROOT/odd/SKILL.md:3: warning[long-description]: the description has 5242884 characters, the limit is 1024; shorten it: agents cut or drop what is longer
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_of_a_megabyte() {
+    let name = "n".repeat(1 << 20);
+    let fixture =
+        Fixture::new().file("odd/SKILL.md", format!("---\nname: {name}\ndescription: Odd.\n---\n"));
+    let loaded = fixture.load("");
+    assert_eq!(loaded.value.skills()[0].name, format!("{}…", &name[..255]));
+    expect![[r#"
+        odd ["nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn", "Odd.", ""]
+        $ROOT/odd/SKILL.md:1: warning[large-front-matter]: the front matter has 2 fields and 1025 KiB; only name, description and what reserves the skill were read; keep it below 512 fields and 64 KiB: what agents need is name and description
+        $ROOT/odd/SKILL.md:2: warning[long-name]: a name of 1048576 characters, cut to 256; shorten it: the specification allows 64 characters
+        $ROOT/odd/SKILL.md:2: warning[name-form]: the name 'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…' is not 1 to 64 lower-case letters, digits and single hyphens; rename the skill and its folder
+        $ROOT/odd/SKILL.md:2: warning[name-not-folder]: the name 'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…' is not the folder's name 'odd'; rename one of them: agents that follow the specification expect both to be equal
+    "#]]
+    .assert_eq(&fixture.shown(&loaded));
+}
+
+/// What a text holds is kept as it is, except line ends; those who print it escape it.
+#[test]
+fn control_characters_in_the_text() {
+    check(
+        "---\nname: odd\ndescription: a\u{7f}b\u{85}c\n---\nNUL \0, escape \u{1b}[31m, bell \u{7}, return \r.\n",
+        expect![[r#"
+            odd ["odd", "a\u{7f}b\u{85}c", "NUL \0, escape \u{1b}[31m, bell \u{7}, return \r."]
+            $ROOT/odd/SKILL.md:3: warning[broken-yaml]: the front matter is not valid YAML (unexpected character: `\u{7f}') and was read line by line; write  key: value  lines, with quotes around a value that YAML misreads
+        "#]],
+    );
+    check(
+        "---\nname: odd\ndescription: \"NUL \0\"\n---\n",
+        expect![[r#"
+            odd ["odd", "NUL \0", ""]
+            $ROOT/odd/SKILL.md:3: warning[broken-yaml]: the front matter is not valid YAML (unexpected character: `\u{0}') and was read line by line; write  key: value  lines, with quotes around a value that YAML misreads
+        "#]],
+    );
+    check(
+        vec![0; 1000],
+        expect![[r#"
+            $ROOT/odd/SKILL.md:1: error[no-description]: no front matter; add  description: what the skill does and when to use it  between two '---' lines at the top
+        "#]],
+    );
+}
+
+#[test]
+fn utf_16() {
+    let text = "---\nname: odd\ndescription: From another editor.\n---\n";
+    let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    check(
+        [vec![0xff, 0xfe], bytes].concat(),
+        expect![[r#"
+            $ROOT/odd/SKILL.md:1: error[no-description]: no front matter; add  description: what the skill does and when to use it  between two '---' lines at the top
+            $ROOT/odd/SKILL.md:1: warning[not-utf8]: holds bytes that are not UTF-8; save the file as UTF-8; each stray byte was read as U+FFFD
         "#]],
     );
 }

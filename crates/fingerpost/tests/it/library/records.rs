@@ -1,8 +1,7 @@
 //! Files of records. Beside each broken record lie sound ones, which must load in spite of it.
 
-use std::io::Write;
-
 use expect_test::{Expect, expect};
+use fingerpost::library::read_unpacked;
 
 use super::{Fixture, gzip, ids, zstandard};
 
@@ -391,28 +390,64 @@ fn benchmark_folders() {
     "#]]);
 }
 
-/// 64 MiB to the byte is read, one more is not; the next line loads in either case.
+/// JSON wants control characters escaped. A record with a raw one is told and skipped; escaped
+/// ones are text like any other.
 #[test]
-fn over_long_lines() {
-    const LIMIT: usize = 64 << 20;
-    let line_of = |id: &str, length: usize| {
-        let (open, close) = (format!("{{\"id\":\"{id}\",\"content\":\""), "\"}");
-        let filler = length - open.len() - close.len();
-        [open.into_bytes(), vec![b'x'; filler], close.as_bytes().to_vec()].concat()
-    };
-    let mut packed = zstd::Encoder::new(Vec::new(), 1).unwrap();
-    for (id, length) in [("longest", LIMIT), ("next", 100), ("longer", LIMIT + 1), ("last", 100)] {
-        packed.write_all(&line_of(id, length)).unwrap();
-        packed.write_all(b"\n").unwrap();
-    }
+fn control_characters() {
+    let text = "{\"id\":\"raw-nul\",\"text\":\"a\0b\"}
+{\"id\":\"raw-tab\",\"text\":\"a\tb\"}
+{\"id\":\"raw-escape\",\"text\":\"\u{1b}[31m\"}
+{\"id\":\"delete\",\"text\":\"a\u{7f}\u{9b}b\"}
+{\"id\":\"escaped\",\"name\":\"a\\u0000b\",\"text\":\"a\\u0000\\u001b\\r\\nb\"}
+{\"id\":\"half\",\"text\":\"\\ud83d\"}
+{\"id\":\"whole\",\"text\":\"\\ud83d\\ude00\"}
+";
     check(
-        "long.jsonl.zst",
-        packed.finish().unwrap(),
+        "odd.jsonl",
+        text,
         expect![[r#"
-            last ["last", "", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]
-            longest ["longest", "", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]
-            next ["next", "", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]
-            $ROOT/long.jsonl.zst:3: error[too-large]: a line of more than 64 MiB, not read; one record per line; is the file really JSON Lines?
+            delete ["delete", "", "a\u{7f}\u{9b}b"]
+            escaped ["a\0b", "", "a\0\u{1b}\r\nb"]
+            whole ["whole", "", "😀"]
+            $ROOT/odd.jsonl:1: error[broken-record]: not a record: control character (\u0000-\u001F) found while parsing a string (column 26); a record is one JSON object with id, name, description and content; this one was skipped
+            $ROOT/odd.jsonl:2: error[broken-record]: not a record: control character (\u0000-\u001F) found while parsing a string (column 26); a record is one JSON object with id, name, description and content; this one was skipped
+            $ROOT/odd.jsonl:3: error[broken-record]: not a record: control character (\u0000-\u001F) found while parsing a string (column 28); a record is one JSON object with id, name, description and content; this one was skipped
+            $ROOT/odd.jsonl:6: error[broken-record]: not a record: unexpected end of hex escape (column 28); a record is one JSON object with id, name, description and content; this one was skipped
         "#]],
     );
+    check(
+        "odd.json",
+        "[\n{\"id\":\"a\",\"text\":\"t\"},\n{\"id\":\"b\",\"text\":\"a\0b\"},\n{\"id\":\"c\",\"text\":\"t\"}]",
+        expect![[r#"
+            a ["a", "", "t"]
+            $ROOT/odd.json:3: error[broken-json]: the array is broken: control character (\u0000-\u001F) found while parsing a string; the records before this line were kept; mend the file, or write one record per line as JSON Lines
+        "#]],
+    );
+}
+
+#[test]
+fn arrays_from_windows() {
+    let array = format!("\u{feff}[\r\n{}\r\n]\r\n", GOOD.trim().replace('\n', ",\r\n"));
+    let plain = Fixture::new().file("good.jsonl", GOOD).load("good.jsonl");
+    for (name, bytes) in
+        [("a.json", array.clone().into_bytes()), ("a.json.gz", gzip(array.as_bytes()))]
+    {
+        let loaded = Fixture::new().file(name, bytes).load(name);
+        assert!(loaded.diagnostics.is_empty(), "{name}: {:?}", loaded.diagnostics);
+        assert_eq!(loaded.value.digest(), plain.value.digest(), "{name}");
+    }
+}
+
+#[test]
+fn texts_are_unpacked_and_checked() {
+    let fixture = Fixture::new()
+        .file("plain.tsv", "q\td\t1\n")
+        .file("packed.tsv.gz", gzip(b"q\td\t1\n"))
+        .file("packed.tsv.zst", zstandard(b"q\td\t1\n"))
+        .file("odd.tsv", b"q\td\t1\ncaf\xe9\td\t1\n");
+    for name in ["plain.tsv", "packed.tsv.gz", "packed.tsv.zst"] {
+        assert_eq!(read_unpacked(&fixture.path(name)).unwrap(), "q\td\t1\n");
+    }
+    let error = read_unpacked(&fixture.path("odd.tsv")).unwrap_err();
+    assert_eq!(error.to_string(), "line 2 is not UTF-8");
 }

@@ -1,10 +1,10 @@
 //! Several roots, missing roots, and the order and digest of what was loaded.
 
 use expect_test::expect;
-use fingerpost::library::{Library, LoadOptions, Surroundings, discover};
+use fingerpost::library::{Library, LoadError, LoadOptions, Surroundings, discover};
 use proptest::prelude::*;
 
-use super::{Fixture, ids, load};
+use super::{Fixture, ids};
 
 #[test]
 fn the_earlier_root_wins() {
@@ -44,6 +44,70 @@ fn nothing_found_says_what_a_library_is() {
         $ROOT/empty: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
         $ROOT/none.jsonl: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
     "#]]);
+}
+
+/// What is no library must not pass for an empty one.
+#[test]
+fn a_file_of_something_else_is_an_error() {
+    let lines = "Buy milk.\nCall {name}.\n";
+    let fixture = Fixture::new()
+        .skill("good")
+        .file("notes.txt", lines)
+        .file("notes.txt.gz", super::gzip(lines.as_bytes()))
+        .file("empty.txt", "")
+        .file("notes.jsonl", lines)
+        .file("notes.json.zst", super::zstandard(b"[1, 2, \"three\"]"))
+        .file("log.txt", "{\"level\":\"info\"}\n")
+        .file("folder/corpus.jsonl", lines)
+        .file(
+            "utf-16.jsonl",
+            "\u{feff}{\"id\":1}".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+        )
+        .file("zeros.jsonl", [0; 5000]);
+    let mut shown = String::new();
+    let names = [
+        "notes.txt",
+        "notes.txt.gz",
+        "empty.txt",
+        "notes.jsonl",
+        "notes.json.zst",
+        "log.txt",
+        "folder",
+        "utf-16.jsonl",
+        "zeros.jsonl",
+    ];
+    for name in names {
+        let roots = [fixture.root("good"), fixture.root(name)];
+        let error = Library::load(&roots, LoadOptions::default()).unwrap_err();
+        shown += &format!("{error}\n");
+    }
+    expect![[r#"
+        $ROOT/notes.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/notes.txt.gz holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/empty.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/notes.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/notes.json.zst holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/log.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/folder/corpus.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/utf-16.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/zeros.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+    "#]]
+    .assert_eq(&fixture.without_folder(&shown));
+}
+
+/// A root inside another one adds nothing, and is not without skills.
+#[test]
+fn roots_may_overlap() {
+    let fixture = Fixture::new().skill("near/deep/a").skill("near/b");
+    fixture.check_roots(
+        &["near/deep", "near", "near/b/SKILL.md"].map(|root| fixture.root(root)),
+        expect![[r#"
+            a ["a", "About a.", "Body."]
+            b ["b", "About b.", "Body."]
+            $ROOT/near/b/SKILL.md: note[read-once]: lies in several of the libraries named; it is one skill; name each folder once, without those inside it
+            $ROOT/near/deep/a/SKILL.md: note[read-once]: lies in several of the libraries named; it is one skill; name each folder once, without those inside it
+        "#]],
+    );
 }
 
 /// A file with a million broken lines is told in a thousand, and counted.
@@ -145,9 +209,15 @@ proptest! {
             .file("records.json", &bytes)
             .file("packed.json.zst", &packed[..packed.len() - packed.len() / 3])
             .file("project/.claude-plugin/marketplace.json", &bytes);
-        let below = ["tree", "records.jsonl", "records.json", "packed.json.zst"];
-        let loaded = load(&below.map(|root| fixture.root(root)));
-        prop_assert!(loaded.value.find("good").is_some());
+        prop_assert!(fixture.load("tree").value.find("good").is_some());
+        for name in ["records.jsonl", "records.json", "packed.json.zst"] {
+            let roots = [fixture.root("tree"), fixture.root(name)];
+            match Library::load(&roots, LoadOptions::default()) {
+                Ok(loaded) => prop_assert!(loaded.value.find("good").is_some()),
+                Err(LoadError::NotALibrary { path }) => prop_assert_eq!(path, fixture.path(name)),
+                Err(error) => prop_assert!(false, "{}", error),
+            }
+        }
         discover(&Surroundings {
             working_folder: fixture.path("project"),
             home: None,

@@ -1,7 +1,7 @@
 //! Trees of SKILL.md folders: ids, links, what is passed over and what is kept back.
 
 use expect_test::expect;
-use fingerpost::library::{Library, LoadOptions};
+use fingerpost::library::{Layout, Library, LoadOptions, Root};
 
 use super::Fixture;
 
@@ -178,6 +178,147 @@ fn links() {
         $ROOT/library/dangling: warning[unreadable]: cannot be read: No such file or directory (os error 2); check its permissions, or whether the link has a target
         $ROOT/library/loop: note[symlink-loop]: this link leads back to $ROOT/library; the link is not followed; remove it, or point it elsewhere
     "#]]);
+}
+
+/// Two links in each of fifteen folders are 32,768 paths to one document.
+#[test]
+#[cfg(unix)]
+fn links_that_multiply() {
+    let mut fixture = Fixture::new().skill("f15");
+    for at in 0..15 {
+        fixture = fixture.file(&format!("f{at}/x"), "");
+        for name in ["a", "b"] {
+            let target = fixture.path(&format!("f{}", at + 1));
+            super::link(target, fixture.path(&format!("f{at}/{name}")));
+        }
+    }
+    let loaded = fixture.load("f0");
+    let id = vec!["a"; 15].join("/");
+    assert_eq!(super::ids(&loaded.value), [id]);
+    let notes: Vec<_> = loaded.diagnostics.iter().filter(|d| d.rule == "read-once").collect();
+    assert_eq!(notes.len(), 15);
+    let first = fixture.without_folder(&notes[14].to_string());
+    expect!["$ROOT/f0/b: note[read-once]: is the same as $ROOT/f0/a, which was read already; it is one skill, on the path read first; remove the link to be rid of this note"].assert_eq(&first);
+    // Named as a whole, each folder is its own shortest path.
+    assert_eq!(super::ids(&fixture.load("").value), ["f15"]);
+}
+
+/// Of several paths to one document the shortest wins, then the first in order, whoever is the link.
+#[test]
+#[cfg(unix)]
+fn one_document_is_one_skill() {
+    let fixture = Fixture::new()
+        .skill("library/deep/er/one")
+        .skill("library/m/two")
+        .skill("library/three")
+        .file("library/z/x", "");
+    let at = |below: &str| fixture.path("library").join(below);
+    super::link("deep/er/one", at("short"));
+    super::link("m", at("b"));
+    super::link("../three", at("z/three"));
+    super::link("../three/SKILL.md", at("z/SKILL.md"));
+    // A link to a folder without skills is nobody's concern.
+    super::link("z", at("zz"));
+    fixture.check(
+        "library",
+        expect![[r#"
+            b/two ["two", "About two.", "Body."]
+            short ["one", "About one.", "Body."]
+            three ["three", "About three.", "Body."]
+            $ROOT/library/deep/er/one: note[read-once]: is the same as $ROOT/library/short, which was read already; it is one skill, on the path read first; remove the link to be rid of this note
+            $ROOT/library/m: note[read-once]: is the same as $ROOT/library/b, which was read already; it is one skill, on the path read first; remove the link to be rid of this note
+            $ROOT/library/short/SKILL.md:2: warning[name-not-folder]: the name 'one' is not the folder's name 'short'; rename one of them: agents that follow the specification expect both to be equal
+            $ROOT/library/z/SKILL.md: note[read-once]: is the same as $ROOT/library/three/SKILL.md, which was read already; it is one skill, on the path read first; remove the link to be rid of this note
+            $ROOT/library/z/three: note[read-once]: is the same as $ROOT/library/three, which was read already; it is one skill, on the path read first; remove the link to be rid of this note
+        "#]],
+    );
+}
+
+/// A file with two names is no link: each name has its own folder, and is a skill.
+#[test]
+fn hard_links_are_files() {
+    let fixture = Fixture::new().skill("a").file("b/x", "");
+    std::fs::hard_link(fixture.path("a/SKILL.md"), fixture.path("b/SKILL.md")).unwrap();
+    assert_eq!(super::ids(&fixture.load("").value), ["a", "b"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_root_may_be_a_link() {
+    let fixture =
+        Fixture::new().skill("library/a").file("records.jsonl", r#"{"id":"r","text":"t"}"#);
+    super::link("library", fixture.path("folder"));
+    super::link("library/a/SKILL.md", fixture.path("document.md"));
+    super::link("records.jsonl", fixture.path("file.jsonl"));
+    for (root, id) in [("folder", "a"), ("file.jsonl", "r"), ("folder/a", "a")] {
+        let loaded = fixture.load(root);
+        assert_eq!(super::ids(&loaded.value), [id], "{root}");
+        assert!(loaded.diagnostics.is_empty(), "{root}");
+    }
+    assert_eq!(fixture.load("document.md").value.skills().len(), 1);
+}
+
+/// The parent of the library lies inside it, by a link: nothing is read twice.
+#[test]
+#[cfg(unix)]
+fn a_link_to_the_parent() {
+    let fixture = Fixture::new().skill("library/a").skill("beside");
+    super::link("..", fixture.path("library/up"));
+    fixture.check(
+        "library",
+        expect![[r#"
+            a ["a", "About a.", "Body."]
+            up/beside ["beside", "About beside.", "Body."]
+            $ROOT/library/up/library: note[read-once]: is the same as $ROOT/library, which was read already; it is one skill, on the path read first; remove the link to be rid of this note
+        "#]],
+    );
+}
+
+/// `plugin` with a name of a megabyte: the id is bounded, prefix included.
+#[test]
+fn ids_are_bounded() {
+    let folder = "f".repeat(200);
+    let fixture = Fixture::new().skill(&format!("{folder}/{folder}/{folder}/a")).skill("b");
+    let prefix = Some("p".repeat(1 << 20));
+    let root = Root { prefix, ..fixture.root("") };
+    for (root, lengths) in [(fixture.root(""), [1, 512]), (root, [512, 512])] {
+        let loaded = super::load(&[root]);
+        let mut found: Vec<usize> = super::ids(&loaded.value).iter().map(|id| id.len()).collect();
+        found.sort();
+        assert_eq!(found, lengths);
+        assert!(loaded.diagnostics.iter().any(|finding| finding.rule == "long-id"));
+        assert!(loaded.diagnostics.iter().all(|finding| finding.message.len() < 1000));
+    }
+}
+
+/// Every skill says where it was read.
+#[test]
+fn origins() {
+    let fixture = Fixture::new()
+        .skill("tree/deep/a")
+        .skill("tree/b")
+        .file("commands/c.md", "Do it.\n")
+        .file("lines.jsonl", "\n{\"id\":\"d\",\"text\":\"t\"}\n")
+        .file("array.json", "[\n\n{\"id\":\"e\",\"text\":\"t\"},{\"id\":\"f\",\"text\":\"t\"}]")
+        .file("one.json", "{\n\"id\":\"g\",\n\"text\":\"t\"}")
+        .file("beir/corpus.jsonl.zst", super::zstandard(b"{\"id\":\"h\",\"text\":\"t\"}\n"));
+    let names = ["tree", "commands", "lines.jsonl", "array.json", "one.json", "beir"];
+    let mut roots = names.map(|name| fixture.root(name));
+    roots[1].layout = Layout::Commands;
+    let library = super::load(&roots).value;
+    let origins: String =
+        library.skills().iter().map(|skill| format!("{} {}\n", skill.id, skill.origin)).collect();
+    expect![[r#"
+        b $ROOT/tree/b/SKILL.md
+        c $ROOT/commands/c.md
+        d $ROOT/lines.jsonl:2
+        deep/a $ROOT/tree/deep/a/SKILL.md
+        e $ROOT/array.json:3
+        f $ROOT/array.json:3
+        g $ROOT/one.json:1
+        h $ROOT/beir/corpus.jsonl.zst:1
+    "#]]
+    .assert_eq(&fixture.without_folder(&origins));
 }
 
 #[test]

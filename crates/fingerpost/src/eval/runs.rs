@@ -1,0 +1,121 @@
+//! What do a searcher and the local chooser answer to all requests of an evaluation?
+
+use rayon::prelude::*;
+
+use super::{Query, Run, Scored};
+use crate::index::Scratch;
+use crate::route::{Decision, Route, Router};
+use crate::search::{SearchError, Searcher};
+
+/// The best `depth` hits of every request. All requests are embedded together, which is what servers and
+/// models are good at.
+pub fn search_all(
+    searcher: &Searcher,
+    queries: &[Query],
+    depth: usize,
+) -> Result<Run, SearchError> {
+    let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
+    let vectors = searcher.embed(&texts)?;
+    let found = queries
+        .par_iter()
+        .enumerate()
+        .map_init(Scratch::default, |scratch, (at, query)| {
+            let vector = vectors.as_ref().map(|vectors| vectors.row(at));
+            let hits = searcher.search_embedded(&query.text, vector, depth, scratch)?;
+            let scored = hits.iter().map(|hit| Scored {
+                skill: searcher.sparse.id(hit.skill).to_owned(),
+                score: f64::from(hit.score),
+            });
+            Ok(scored.collect())
+        })
+        .collect::<Result<Vec<Vec<Scored>>, SearchError>>()?;
+    Ok(run_of(queries, found))
+}
+
+/// The best `depth` skills for every request, in the order of the local chooser.
+pub fn rank_all(router: &Router<'_>, queries: &[Query], depth: usize) -> Result<Run, SearchError> {
+    let rank = |scratch: &mut Scratch, query: &Query| -> Result<Vec<Scored>, SearchError> {
+        let hits = router.rank(&query.text, depth, scratch)?;
+        let scored = hits.iter().map(|hit| Scored {
+            skill: router.snapshot.row(hit.skill).id.to_owned(),
+            score: f64::from(hit.score),
+        });
+        Ok(scored.collect())
+    };
+    let found = queries.par_iter().map_init(Scratch::default, rank).collect::<Result<_, _>>()?;
+    Ok(run_of(queries, found))
+}
+
+fn run_of(queries: &[Query], found: Vec<Vec<Scored>>) -> Run {
+    let mut run = Run::default();
+    for (query, hits) in queries.iter().zip(found) {
+        run.insert(query.id.as_str(), hits);
+    }
+    run
+}
+
+/// The local chooser's answer to every request, in their order.
+pub fn choose_all(router: &Router<'_>, queries: &[Query]) -> Result<Vec<Route>, SearchError> {
+    let choose = |scratch: &mut Scratch, query: &Query| Ok(router.route(&query.text, scratch)?.0);
+    queries.par_iter().map_init(Scratch::default, choose).collect()
+}
+
+/// The run that routes make, one for each request: the chosen skills first, then the others in the order
+/// in which they came near; nothing where the answer is none.
+pub fn run_of_routes(queries: &[Query], routes: Vec<Route>) -> Run {
+    let mut run = Run::default();
+    for (query, route) in queries.iter().zip(routes) {
+        let others = route.rejected.into_iter().map(|rejected| rejected.skill);
+        let ranked: Vec<String> = match route.decision {
+            Decision::None => vec![],
+            Decision::Use => route.skills.into_iter().chain(others).collect(),
+        };
+        let scored = (1..).zip(ranked);
+        let scored = scored.map(|(rank, skill)| Scored { skill, score: 1.0 / f64::from(rank) });
+        run.insert(query.id.as_str(), scored.collect());
+    }
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::index::{SparseConfig, SparseIndex};
+    use crate::library::Library;
+    use crate::page::Pages;
+    use crate::page::name::tests::skill;
+    use crate::search::tuning::Trust;
+    use crate::search::{Reading, Retriever};
+
+    fn query(id: &str, text: &str) -> Query {
+        Query { id: id.into(), text: text.into(), dataset: None }
+    }
+
+    #[test]
+    fn every_request_is_searched_for() {
+        let skills = [
+            ("forms", "Fills in PDF forms."),
+            ("merge", "Merges PDF files."),
+            ("post", "Weighs parcels."),
+        ];
+        let skills = skills.map(|(id, description)| skill(id, id, description, ""));
+        let library = Library::from_skills(skills.into()).value;
+        let sparse = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
+        let searcher = Searcher {
+            retriever: Retriever::Bm25,
+            sparse: Arc::new(sparse),
+            dense: None,
+            trust: Trust::SPARSE,
+            reading: Reading::Careful,
+        };
+        let queries = [query("a", "weighs parcels"), query("b", "xyzzy"), query("c", "merges PDF")];
+        let run = search_all(&searcher, &queries, 1).unwrap();
+        let first = |id: &str| run.get(id).unwrap().first().map(|hit| hit.skill.as_str());
+        assert_eq!([first("a"), first("b"), first("c")], [Some("post"), None, Some("merge")]);
+        assert_eq!(run.get("c").unwrap().len(), 1, "as deep as asked for");
+        let deeper = search_all(&searcher, &queries, 9).unwrap();
+        assert_eq!(deeper.get("c").unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,129 @@
+//! Which numbers decide what is found and chosen, and what were they fitted to?
+//!
+//! All of them are the same for every library and every user; nothing is learned at run time. They stand
+//! here, and only here, so that a result can name the [`VERSION`] it was made with. Limits that protect
+//! (sizes, depths, counts of attempts) stay with what they protect.
+
+/// Goes up with every number here that changes an answer.
+pub const VERSION: u32 = 1;
+
+/// The chooser without a model: [`mod@crate::route`].
+pub mod chooser {
+    use crate::route::ByKind;
+
+    /// What each kind of evidence counts. Fitted to the judged requests of `examples`, `sra`, `metatool`,
+    /// `bfcl` and `ultratool-en` together, libraries counting alike (`cargo xtask bench choose`).
+    pub const WEIGHTS: ByKind = ByKind { words: 1.0, phrases: 1.4, trigger: 0.65, meaning: 2.25 };
+
+    /// The evidence that words give an ordinary request of the example library. Below it words count less,
+    /// by the square root of the share, and meaning decides: chosen with the same requests in view as
+    /// [`LONG`].
+    pub const ORDINARY: f64 = 7.0;
+
+    /// From so many sentences on, one of them tells what is wanted, and the others what it is about. In two
+    /// or three, each says a part. Chosen with the requests of `examples/unseen` in view (docs/routing.md).
+    pub const LONG: usize = 6;
+
+    /// How sure the first place is: `1 / (1 + exp(DOUBT - PER_LEAD · lead over the second))`. Fitted once to
+    /// half of the judged requests of seven libraries, which count alike (the last table of `bench choose`).
+    pub const DOUBT: f64 = 0.95;
+    /// See [`DOUBT`].
+    pub const PER_LEAD: f64 = 1.8;
+
+    /// Where several skills may be given: the next one needs this share of the evidence of the first ...
+    pub const CLOSE: f64 = 0.7;
+    /// ... and must explain this share of the request's words anew. What both are worth on requests that
+    /// need several skills is told in docs/routing.md.
+    pub const NEW: f64 = 0.1;
+}
+
+/// When no skill fits: [`crate::route::none`]. Read from each library by its own sentences; these say how.
+pub mod none {
+    /// Share of right answers that may fall below the threshold. People word a request farther from a
+    /// document than its own description is: where 5 % of these were lost, `sra` lost 17 % of requests.
+    pub const LOST: f64 = 0.02;
+
+    /// Share of foreign requests that the threshold is to refuse at most: a library of near-copies has
+    /// low scores of its own, and then caution comes first.
+    pub const REFUSED: f64 = 0.15;
+
+    /// Skills asked at most: enough for the quantiles above.
+    pub const ASKED: usize = 2000;
+
+    /// First sentences with fewer terms are no requests.
+    pub const SHORTEST: usize = 4;
+}
+
+/// The test by which a library finds out how it is searched best: [`crate::search::tuning`].
+pub mod tuning {
+    /// Items at most: enough for a mean, few enough for a slow model.
+    pub const ITEMS: usize = 400;
+
+    /// Skills searched at most, the items among them.
+    pub const SEARCHED: usize = 4000;
+
+    /// Hits among which an item is looked for.
+    pub const DEPTH: usize = 10;
+
+    /// Standard errors of the difference by which a change must be better.
+    pub const BETTER: f64 = 1.0;
+
+    /// What vectors may cost: a known item has the words of its document, people have their own, and
+    /// those are what vectors are for.
+    pub const COST: f64 = 0.02;
+
+    /// What vectors count at most, beside words: with equal weight fusion loses first places, with half
+    /// of it hardly any (docs/routing.md).
+    pub const DENSE: f64 = 0.5;
+
+    /// A retriever that finds less than this share of what the other finds gets no weight.
+    pub const USELESS: f64 = 0.4;
+
+    /// Bytes that must be left of a skill without the sentence that asks for it; else its description is
+    /// halved.
+    pub const ENOUGH: usize = 80;
+}
+
+/// What words and pages count in an index: [`crate::index`].
+pub mod index {
+    /// People ask in words that few documents of tools have, and rarity would make them count: "I want
+    /// you to", "please". In a request they are no rarer than words that two of five documents have. To
+    /// drop them is as good for short descriptions, and worse where "if" and "not" are the matter.
+    pub const MOST_IDLE: f32 = 0.4;
+
+    /// What a page counts beside its document where a vector is a sum of words: in one text with a long
+    /// document it would drown (measured in docs/pages.md).
+    pub const PAGE: f32 = 0.35;
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    /// Whoever changes a number sees here that the version goes up too.
+    #[test]
+    fn a_changed_number_is_a_new_version() {
+        let chooser = (
+            chooser::WEIGHTS,
+            (chooser::ORDINARY, chooser::LONG),
+            (chooser::DOUBT, chooser::PER_LEAD),
+            (chooser::CLOSE, chooser::NEW),
+        );
+        let none = (none::LOST, none::REFUSED, none::ASKED, none::SHORTEST);
+        let tuning = (
+            (tuning::ITEMS, tuning::SEARCHED, tuning::DEPTH, tuning::ENOUGH),
+            (tuning::BETTER, tuning::COST, tuning::DENSE, tuning::USELESS),
+        );
+        let index = (index::MOST_IDLE, index::PAGE);
+        expect![[r#"
+            1
+            (ByKind { words: 1.0, phrases: 1.4, trigger: 0.65, meaning: 2.25 }, (7.0, 6), (0.95, 1.8), (0.7, 0.1))
+            (0.02, 0.15, 2000, 4)
+            ((400, 4000, 10, 80), (1.0, 0.02, 0.5, 0.4))
+            (0.4, 0.35)
+        "#]]
+        .assert_eq(&format!("{VERSION}\n{chooser:?}\n{none:?}\n{tuning:?}\n{index:?}\n"));
+    }
+}

@@ -1,0 +1,137 @@
+//! What can a snapshot be asked?
+//!
+//! Indexes and vectors that are not the generation's own are looked for beside it, and made in memory
+//! where nobody has kept them: from the documents that the snapshot has, so without the library.
+
+use std::sync::Arc;
+
+use super::{EXTRA, Snapshot, SnapshotError};
+use crate::embedding::Embedder;
+use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex, embed_view};
+use crate::page::Pages;
+use crate::route::{RouteConfig, Router};
+use crate::search::tuning::Trust;
+use crate::search::{Dense, Reading, Retriever, Searcher};
+use crate::store::StoreError;
+use crate::view::{Cards, View};
+
+impl Snapshot {
+    /// What routes requests, as configured.
+    pub fn router(&self, config: RouteConfig, pool: usize) -> Router<'_> {
+        Router { snapshot: self, finder: self.finder(), config, pool }
+    }
+
+    /// BM25 over words as they suit the library: what finds the candidates of a route.
+    fn finder(&self) -> Searcher {
+        Searcher {
+            retriever: Retriever::Bm25,
+            sparse: Arc::clone(&self.terms),
+            dense: None,
+            trust: Trust::SPARSE,
+            reading: Reading::Careful,
+        }
+    }
+
+    /// The configuration of routes where nobody says otherwise.
+    pub fn route_config(&self) -> RouteConfig {
+        RouteConfig { none_below: self.head.none_below, max: 1, cards: Cards::Boundary }
+    }
+
+    /// An index of terms over a view: one of the generation's, one that was kept for it, or one
+    /// made now, in memory.
+    pub fn index(&self, config: &SparseConfig) -> Result<Arc<SparseIndex>, SnapshotError> {
+        if let Some(index) = self.index_at_hand(config)? {
+            return Ok(index);
+        }
+        let pages = if config.view.reads_pages() { self.pages()? } else { Pages::default() };
+        Ok(Arc::new(SparseIndex::build(&self.library()?, &pages, config)))
+    }
+
+    /// The same, if nothing has to be made for it.
+    pub fn index_at_hand(
+        &self,
+        config: &SparseConfig,
+    ) -> Result<Option<Arc<SparseIndex>>, SnapshotError> {
+        for index in [&self.terms, &self.phrases] {
+            if index.config() == config {
+                return Ok(Some(Arc::clone(index)));
+            }
+        }
+        let blob = self.store.get(&self.extra(&sparse_name(config), config.view))?;
+        let index = blob.and_then(|blob| SparseIndex::open(blob).ok());
+        let of_this = |index: &SparseIndex| {
+            index.config() == config
+                && index.len() == self.len()
+                && index.made_from() == self.head.made_from(config.view)
+        };
+        Ok(index.filter(of_this).map(Arc::new))
+    }
+
+    /// Keeps an index for later: it can be made again, so a failure is no loss.
+    pub fn keep_index(&self, index: &SparseIndex) -> Result<(), StoreError> {
+        let config = index.config();
+        self.store.put(&self.extra(&sparse_name(config), config.view), index.bytes())
+    }
+
+    /// The vectors of a view, made by this embedder: kept ones, or new ones. Says how many texts
+    /// were embedded.
+    pub fn dense(
+        &self,
+        view: View,
+        embedder: &dyn Embedder,
+    ) -> Result<(DenseIndex, usize), SnapshotError> {
+        let name = self.dense_name(view, embedder);
+        let kept = self.store.get(&name)?.and_then(|blob| DenseIndex::open(blob).ok());
+        if let Some(index) = kept.filter(|index| index.vectors().len() == self.len()) {
+            return Ok((index, 0));
+        }
+        let pages = if view.reads_pages() { self.pages()? } else { Pages::default() };
+        let vectors = embed_view(&self.library()?, &pages, view, embedder)?;
+        let embedded = vectors.len();
+        Ok((DenseIndex::new(vectors), embedded))
+    }
+
+    /// Keeps the vectors of a view for later.
+    pub fn keep_dense(
+        &self,
+        index: &DenseIndex,
+        view: View,
+        embedder: &dyn Embedder,
+    ) -> Result<(), StoreError> {
+        self.store.put(&self.dense_name(view, embedder), &index.to_bytes())
+    }
+
+    fn dense_name(&self, view: View, embedder: &dyn Embedder) -> String {
+        self.extra(&format!("{DENSE_VERSION} {}", embedder.profile().key()), view)
+    }
+
+    /// Everything a retriever needs, over an index of terms; `embedder` where it needs vectors.
+    pub fn searcher(
+        &self,
+        retriever: Retriever,
+        config: &SparseConfig,
+        dense: Option<Dense>,
+        reading: Reading,
+    ) -> Result<Searcher, SnapshotError> {
+        let trust = if dense.is_some() { self.head.tuning.trust } else { Trust::SPARSE };
+        Ok(Searcher { retriever, sparse: self.index(config)?, dense, trust, reading })
+    }
+
+    /// The name of a file beside the generation's own: what it is, and of which texts.
+    fn extra(&self, what: &str, view: View) -> String {
+        extra_name(&self.head.made_from(view), what, view)
+    }
+}
+
+/// Raised whenever a view's vectors come about in another way.
+const DENSE_VERSION: u32 = 3;
+
+fn sparse_name(config: &SparseConfig) -> String {
+    format!("{FORMAT_VERSION} {}", serde_json::to_string(config).expect("plain data"))
+}
+
+fn extra_name(made_from: &str, what: &str, view: View) -> String {
+    let of = blake3::hash(made_from.as_bytes()).to_hex();
+    let what = blake3::hash(what.as_bytes()).to_hex();
+    format!("{EXTRA}{}-{view}-{}", &of[..24], &what[..24])
+}
