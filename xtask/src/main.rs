@@ -27,6 +27,8 @@ enum Chore {
     Tidy,
     /// Make the golden files again with the reference packages, and show what changed.
     Golden,
+    /// Kills, damage and readers beside compilers, for minutes; FINGERPOST_TORTURE_ROUNDS says how many.
+    Torture,
     /// Fetch a real language model and its server, for the tests that use one.
     Model {
         /// smollm2-135m, qwen2.5-coder-0.5b or qwen2.5-coder-1.5b.
@@ -119,6 +121,7 @@ fn main() -> ExitCode {
         Chore::Golden => golden(),
         Chore::Model { name } => model::fetch(&name).map(|_| ()),
         Chore::Pages { name } => model::pages(&name),
+        Chore::Torture => torture(),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
         Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
         Chore::Bench { what: Bench::Fit { options } } => bench("fit", &options),
@@ -231,6 +234,12 @@ fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
         bail!("`{program} {}` failed", arguments.join(" "));
     }
     Ok(())
+}
+
+/// The slow tests, in the profile that people use; the rounds by FINGERPOST_TORTURE_ROUNDS.
+fn torture() -> anyhow::Result<()> {
+    let tests = ["test", "--release", "--locked", "-p", "fingerpost-cli", "--test", "torture"];
+    cargo(&[&tests[..], &["--", "--ignored", "--nocapture", "--test-threads", "1"]].concat())
 }
 
 /// A Python environment with the reference packages, in the target folder.

@@ -74,6 +74,21 @@ fn a_skill_that_comes_back_gets_its_page_back() {
     assert!(is_stale(&page), "{page}");
 }
 
+/// A page names a skill that is gone: its other parts can be changed all the same.
+#[test]
+fn a_page_that_names_a_skill_that_is_gone_can_be_edited() {
+    let fixture = Fixture::new(&FAMILIES);
+    let case = "The whole cost a year -> apr-from-fees";
+    let edit_case = ["page", "edit", SKILL, "--boundary", case, "--library", "library"];
+    fixture.json(&edit_case);
+    fs::remove_dir_all(fixture.library().join("loans/apr-from-fees")).unwrap();
+    edit(&fixture, SKILL, MINE);
+    let page = assert_pinned(&fixture, SKILL, "its boundary names a skill that is gone");
+    assert_eq!(page["references"], json!(["loans/apr-from-fees"]), "{page}");
+    let unknown = ["page", "edit", SKILL, "--boundary", "A typo -> lon", "--library", "library"];
+    assert_eq!(fixture.run(&unknown).status.code(), Some(2));
+}
+
 #[test]
 fn a_renamed_skill_is_found_by_its_document() {
     let fixture = pinned();

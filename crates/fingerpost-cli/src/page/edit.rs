@@ -21,6 +21,7 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
     let now = reading.snapshot.page_row(skill)?.page;
     let empty = Page { trigger: String::new(), boundary: Vec::new(), body: String::new() };
     let now = now.unwrap_or(empty);
+    let known: Vec<SkillId> = now.boundary.iter().filter_map(|case| case.skill.clone()).collect();
     let by_options = args.trigger.is_some() || args.body.is_some() || !args.boundary.is_empty();
     let page = if by_options {
         Page {
@@ -43,7 +44,7 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
         };
         parse(&text)?
     };
-    let page = resolved(page, &reading)?;
+    let page = resolved(page, &known, &reading)?;
     let members = members(&reading, skill)?;
     let members: Vec<&Skill> = members.iter().collect();
     let of = reading.snapshot.skill(skill)?;
@@ -51,10 +52,11 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
     done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
 }
 
-/// References may be typed as names; kept are ids.
-fn resolved(mut page: Page, reading: &Reading) -> anyhow::Result<Page> {
+/// References may be typed as names; kept are ids. Those that the page had stay, whether or not the
+/// library has their skills now.
+fn resolved(mut page: Page, known: &[SkillId], reading: &Reading) -> anyhow::Result<Page> {
     for case in &mut page.boundary {
-        if let Some(id) = &case.skill {
+        if let Some(id) = case.skill.as_ref().filter(|id| !known.contains(id)) {
             let found = reading.find(id.as_str())?;
             case.skill = Some(SkillId::new(reading.snapshot.row(found).id));
         }

@@ -15,7 +15,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::log::{Files, replace};
+use super::log::{Files, clear_unfinished, replace};
 use super::{Blob, Claim, Log, Record, Records, Store, StoreError, Version};
 
 /// A store in a folder.
@@ -135,6 +135,7 @@ impl Store for Folder {
             return Err(StoreError::Overtaken { store: self.name() });
         }
         let path = self.made.join("head");
+        clear_unfinished(&path);
         replace(&path, head).map_err(|source| StoreError::failed("write", path.display(), source))
     }
 

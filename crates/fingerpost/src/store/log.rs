@@ -137,6 +137,7 @@ impl Files {
 
     /// Gives each file what it lacks, and says the last number in use.
     fn mend(&self) -> Result<u64, StoreError> {
+        [&self.first, &self.second].into_iter().for_each(|file| clear_unfinished(file));
         let [first, second] = self.lines()?;
         let last = |lines: &Lines| lines.records.last_key_value().map_or(0, |(number, _)| *number);
         let same = first.records.len() == second.records.len()
@@ -239,6 +240,20 @@ pub(super) fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
 /// The end of the name of a file that is not finished.
 pub(super) const UNFINISHED: &str = ".unfinished";
 
+/// Clears away what writers of a file did not live to finish; the caller keeps other writers away.
+pub(super) fn clear_unfinished(target: &Path) {
+    let Some((folder, name)) = target.parent().zip(target.file_name()) else { return };
+    let name = format!("{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let found = found.to_string_lossy();
+        if found.starts_with(&name) && found.ends_with(UNFINISHED) {
+            // What stays does no harm, and goes next time.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A name beside the target that nobody else uses now.
 fn temporary(target: &Path) -> PathBuf {
     static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
@@ -310,6 +325,18 @@ mod tests {
             files.read(0).unwrap().records.iter().map(|record| record.number).collect();
         assert_eq!(numbers, [1, 2]);
         assert_eq!(files.read(2).unwrap().records.len(), 1);
+    }
+
+    #[test]
+    fn what_a_kill_left_unfinished_is_cleared_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path(), "pages");
+        let left = temporary(&files.first);
+        fs::write(&left, "half").unwrap();
+        let others = temporary(&folder.path().join("ledger.log"));
+        fs::write(&others, "of somebody who is at it").unwrap();
+        append(&files, "1");
+        assert!(!left.exists() && others.exists());
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl Place {
 
     /// Makes the ledger here one's own: a new one is whoever's it is that begins it.
     pub fn trust(&self, users: &UserFolders) {
-        let (Some(data), false) = (&users.data, self.is_own) else { return };
+        let (Some(data), false) = (&users.data, self.is_trusted(users)) else { return };
         let seed =
             format!("{:?} {} {:?}", std::time::SystemTime::now(), std::process::id(), self.kept);
         let token = blake3::hash(seed.as_bytes()).to_hex()[..32].to_owned();
