@@ -45,6 +45,14 @@ pub(crate) struct Settings<'a> {
     pub(crate) rebuild: bool,
 }
 
+impl Settings<'_> {
+    /// As the atlas was compiled before, without a model.
+    pub(crate) fn as_before(embedder: Opened) -> Self {
+        let (writer, again) = (Writer::Local, Again::Nothing);
+        Self { protocol: None, embedder, writer, again, rebuild: false }
+    }
+}
+
 /// The roots named, or those the agents on this machine would read.
 pub(crate) fn roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
     if !args.library.is_empty() {
@@ -193,13 +201,7 @@ impl Source {
             }
             Err(error) => return Err(error.into()),
         };
-        let settings = Settings {
-            protocol: None,
-            embedder,
-            writer: Writer::Local,
-            again: Again::Nothing,
-            rebuild: false,
-        };
+        let settings = Settings::as_before(embedder);
         match self.compile(&settings, &claim, global) {
             Ok((snapshot, report)) => {
                 let line = format!(
@@ -257,13 +259,7 @@ impl Source {
         let because = plain(&format!("{because:#}")).into_owned();
         output::note(global, &format!("{because}; compiled for this once, and nothing is kept"));
         self.atlas = Atlas::in_memory();
-        let settings = Settings {
-            protocol: None,
-            embedder,
-            writer: Writer::Local,
-            again: Again::Nothing,
-            rebuild: false,
-        };
+        let settings = Settings::as_before(embedder);
         let (snapshot, _) = self.compile(&settings, &self.atlas.claim()?, global)?;
         Ok(Reading { source: self, snapshot, stale: false })
     }

@@ -348,7 +348,9 @@ fn what_is_kept_outlives_the_loss_of_one_of_its_files() {
         for damage in [Some(flipped), Some(cut), Some(Vec::new()), None] {
             let removed = damage.as_ref().is_none_or(Vec::is_empty);
             fs::remove_file(file).unwrap();
-            damage.map(|bytes| fs::write(file, bytes).unwrap());
+            if let Some(bytes) = damage {
+                fs::write(file, bytes).unwrap();
+            }
             let compiled = fixture.run(&["compile", "-q", "library"]);
             assert_eq!(compiled.status.code(), Some(0), "{}", err(&compiled));
             assert!(removed || err(&compiled).contains(name), "{name}: {}", err(&compiled));

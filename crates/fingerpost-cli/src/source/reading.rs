@@ -1,8 +1,6 @@
 //! A compiled library, open: what every verb that reads begins with.
 
-use fingerpost::compile::Writer;
 use fingerpost::contract::Freshness;
-use fingerpost::page::write::Again;
 use fingerpost::skill::SkillIdx;
 use fingerpost::snapshot::Snapshot;
 
@@ -34,13 +32,8 @@ impl Reading {
     pub(crate) fn again(mut self, args: &LibraryArgs, global: &Global) -> anyhow::Result<Self> {
         let claim = wait_for_turn(&self.source.atlas, global)?;
         let kept = self.source.atlas.head().map(|head| head.protocol);
-        let settings = Settings {
-            protocol: None,
-            embedder: embedder::open_for(&args.embedder, kept.as_ref(), &self.source, global)?,
-            writer: Writer::Local,
-            again: Again::Nothing,
-            rebuild: false,
-        };
+        let embedder = embedder::open_for(&args.embedder, kept.as_ref(), &self.source, global)?;
+        let settings = Settings::as_before(embedder);
         (self.snapshot, _) = self.source.compile(&settings, &claim, global)?;
         self.stale = false;
         Ok(self)

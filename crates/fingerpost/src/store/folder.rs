@@ -94,13 +94,7 @@ impl Folder {
         let path = folder.join(name);
         no_link(&path)?;
         let failed = |source| StoreError::failed("lock", path.display(), source);
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
+        let file = open_lock(&path).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }
@@ -198,13 +192,7 @@ impl Store for Folder {
         let path = folder.join(work);
         no_link(&path)?;
         let failed = |source| StoreError::failed("claim", path.display(), source);
-        let mut file = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
+        let mut file = open_lock(&path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -245,6 +233,11 @@ impl Store for Folder {
     fn mark(&self, log: Log) -> Result<u64, StoreError> {
         Ok(self.files(log).mark())
     }
+}
+
+/// A file that is there to be locked.
+fn open_lock(path: &Path) -> io::Result<File> {
+    File::options().create(true).truncate(false).read(true).write(true).open(path)
 }
 
 /// An atlas may come with a stranger's repository, and a link in it could lead anywhere: what is
