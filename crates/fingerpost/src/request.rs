@@ -79,7 +79,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
         r"`(?P<ticked>[^`\n]+)`",
         r#"["“「](?P<quoted>[^"”」\n]+)["”」]"#,
         r"(?:^|\s)/(?P<slashed>[\w-]+)",
-        r"(?i:\b(?:use|using|run|invoke|with)\s+(?:the\s+)?)(?P<called>[\w-]+)\s+(?i:skill|tool)\b",
+        r"(?i:(?-u:\b)(?:use|using|run|invoke|with)\s+(?:the\s+)?)(?P<called>[\w-]+)\s+(?i:skill|tool)(?-u:\b)",
         r"(?:使用|调用|用)(?P<called_zh>[^，。；\s]+?)(?:技能|工具)",
     ];
     Regex::new(&forms.join("|")).expect("a valid pattern")

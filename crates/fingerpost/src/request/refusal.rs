@@ -43,7 +43,9 @@ static CUE: LazyLock<Regex> = LazyLock::new(|| {
         "(?P<chinese_not>并不是|并非|不是)".to_owned(),
         "(?P<chinese_order>不要求|不要|不用|不必|无需|不需要|请勿|不想|别)".to_owned(),
     ];
-    Regex::new(&format!("(?i){}", forms.join("|"))).expect("a valid pattern")
+    // Borders of words as ASCII has them: what knows all scripts is ten times as slow on long texts.
+    let forms = forms.join("|").replace(r"\b", r"(?-u:\b)");
+    Regex::new(&format!("(?i){forms}")).expect("a valid pattern")
 });
 
 /// Where a refusal ends: with its clause, or where the wish begins.
@@ -59,8 +61,9 @@ const MARKS: &str = r",.;:!?()\n—–，。；：！？、（）";
 pub(super) fn refusals(request: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(cue) = CUE.captures_at(request, at) {
-        let whole = cue.get(0).expect("the whole match");
+    while let Some(whole) = CUE.find_at(request, at) {
+        // Finding is quick; which kind it is, is asked of the few words alone.
+        let cue = CUE.captures(whole.as_str()).expect("what was found in the request");
         let last = found.last().map_or(0, |last: &Range<usize>| last.end);
         let told = Told {
             before: before(request, whole.start()),
