@@ -3,68 +3,27 @@
 mod folder;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use folder::copy;
+use folder::{Fixture, copy, examples};
 use serde_json::Value;
-use tempfile::TempDir;
-
-fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library")
-}
-
-/// A copy of some families of the example library, with an atlas beside it.
-struct Fixture {
-    folder: TempDir,
-}
-
-impl Fixture {
-    fn new(families: &[&str]) -> Self {
-        let fixture = Self { folder: tempfile::tempdir().unwrap() };
-        families.iter().for_each(|family| fixture.add(family));
-        fixture
-    }
-
-    fn add(&self, path: &str) {
-        copy(&examples().join(path), &self.library().join(path));
-    }
-
-    fn library(&self) -> PathBuf {
-        self.folder.path().join("library")
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
-        command.args(arguments).env("FINGERPOST_ATLAS", self.folder.path().join("atlas"));
-        command.env("HOME", self.folder.path()).current_dir(self.folder.path());
-        command
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.command(arguments).arg("--json").output().unwrap();
-        let err = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {err}");
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn compile(&self) -> Value {
-        self.json(&["compile", "library"])
-    }
-}
 
 const FAMILIES: [&str; 6] =
     ["qt-correction", "pdf-tools", "flights", "inference-rules", "gongwen", "loans"];
 
+fn compile(fixture: &Fixture) -> Value {
+    fixture.json(&["compile", "library"])
+}
+
 #[test]
 fn an_unchanged_library_is_not_compiled_again() {
-    let fixture = Fixture::new(&FAMILIES);
-    let first = fixture.compile();
+    let fixture = Fixture::with_atlas(&FAMILIES);
+    let first = compile(&fixture);
     assert_eq!(first["skills"], 35);
     assert_eq!(first["added"], 35);
     assert!(first["largest"].as_u64().unwrap() <= 10);
-    let again = fixture.compile();
+    let again = compile(&fixture);
     assert_eq!(again["neighborhoods"], first["neighborhoods"]);
     assert!(again.get("embedded").is_none(), "no work was done: {again}");
     let said = fixture.command(&["compile", "library"]).output().unwrap();
@@ -73,11 +32,11 @@ fn an_unchanged_library_is_not_compiled_again() {
 
 #[test]
 fn one_more_skill_touches_one_neighborhood() {
-    let fixture = Fixture::new(&FAMILIES);
+    let fixture = Fixture::with_atlas(&FAMILIES);
     let skill = fixture.library().join("qt-correction/qtc-hodges");
     let aside = fixture.folder.path().join("aside");
     fs::rename(&skill, &aside).unwrap();
-    fixture.compile();
+    compile(&fixture);
     let members = |fixture: &Fixture, skill: &str| -> Vec<String> {
         let answer = fixture.json(&["neighbors", skill, "--library", "library", "-k", "40"]);
         let neighbors = answer["neighbors"].as_array().unwrap().clone();
@@ -86,7 +45,7 @@ fn one_more_skill_touches_one_neighborhood() {
     };
     let loans = members(&fixture, "loan-payment");
     fs::rename(&aside, &skill).unwrap();
-    let report = fixture.compile();
+    let report = compile(&fixture);
     assert_eq!((&report["added"], &report["embedded"]), (&Value::from(1), &Value::from(1)));
     assert!(report["touched"].as_u64().unwrap() <= 2, "{report}");
     assert!(report["partition"].is_null(), "{report}");
@@ -102,20 +61,20 @@ fn one_more_skill_touches_one_neighborhood() {
 
 #[test]
 fn a_changed_and_a_removed_skill_are_noticed() {
-    let fixture = Fixture::new(&FAMILIES);
-    fixture.compile();
+    let fixture = Fixture::with_atlas(&FAMILIES);
+    compile(&fixture);
     let file = fixture.library().join("loans/loan-payment/SKILL.md");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{text}\nOne more line.\n")).unwrap();
     fs::remove_dir_all(fixture.library().join("pdf-tools/pdf-redact")).unwrap();
-    let report = fixture.compile();
+    let report = compile(&fixture);
     assert_eq!((&report["changed"], &report["removed"]), (&Value::from(1), &Value::from(1)));
     assert_eq!(report["skills"], 34);
 }
 
 #[test]
 fn reading_verbs_keep_the_settings_of_the_atlas() {
-    let fixture = Fixture::new(&FAMILIES);
+    let fixture = Fixture::with_atlas(&FAMILIES);
     fixture.json(&["compile", "library", "--max-distance", "0.05"]);
     let stats = fixture.json(&["atlas", "stats", "--library", "library"]);
     assert_eq!(stats["calibration"]["max_distance"], 0.05);
@@ -128,7 +87,7 @@ fn reading_verbs_keep_the_settings_of_the_atlas() {
 
 #[test]
 fn duplicates_are_reported_with_the_error_they_cost() {
-    let fixture = Fixture::new(&["qt-correction", "loans"]);
+    let fixture = Fixture::with_atlas(&["qt-correction", "loans"]);
     let copy_of = fixture.library().join("qt-correction/qtc-bazett-copy");
     copy(&fixture.library().join("qt-correction/qtc-bazett"), &copy_of);
     let judged = "q1\tqt-correction/qtc-bazett\t1\nq2\tloans/loan-payment\t1\n";
@@ -162,7 +121,7 @@ fn diff_tells_two_skills_apart() {
 
 #[test]
 fn the_map_shows_every_skill_once_and_no_markup_of_theirs() {
-    let fixture = Fixture::new(&FAMILIES);
+    let fixture = Fixture::with_atlas(&FAMILIES);
     let evil = fixture.library().join("loans/evil");
     fs::create_dir_all(&evil).unwrap();
     fs::write(
@@ -181,7 +140,7 @@ fn the_map_shows_every_skill_once_and_no_markup_of_theirs() {
 /// could make it good again, holds one of the two whole states.
 #[test]
 fn a_kill_at_any_moment_leaves_a_whole_atlas() {
-    let fixture = Fixture::new(&FAMILIES);
+    let fixture = Fixture::with_atlas(&FAMILIES);
     let alone = || -> Value {
         let answer = fixture.json(&["route", "monthly payment of a loan"]);
         let stats = fixture.json(&["atlas", "stats"]);
@@ -189,10 +148,10 @@ fn a_kill_at_any_moment_leaves_a_whole_atlas() {
         serde_json::json!([stats["skills"], answer["skill"], answer["hits"]])
     };
     let mut states = Vec::new();
-    fixture.compile();
+    compile(&fixture);
     states.push(alone());
     fixture.add("weather");
-    fixture.compile();
+    compile(&fixture);
     states.push(alone());
     assert_ne!(states[0], states[1]);
     let mut seen = [0, 0];
@@ -219,15 +178,15 @@ fn a_kill_at_any_moment_leaves_a_whole_atlas() {
     }
     assert!(seen[0] > 0 && seen[1] > 0, "both states were met: {seen:?}");
     fs::remove_dir_all(fixture.library().join("weather")).unwrap();
-    fixture.compile();
+    compile(&fixture);
     assert_eq!(alone(), states[0]);
 }
 
 /// While somebody compiles, readers get the last whole state and are told so; another compiler waits.
 #[test]
 fn readers_are_not_kept_out_by_a_compiler() {
-    let fixture = Fixture::new(&["loans"]);
-    fixture.compile();
+    let fixture = Fixture::with_atlas(&["loans"]);
+    compile(&fixture);
     let claims = fixture.folder.path().join("atlas/claims/compile");
     let held = fs::File::options().write(true).open(&claims).unwrap();
     held.lock().unwrap();
@@ -262,8 +221,8 @@ fn readers_are_not_kept_out_by_a_compiler() {
 /// Processes read while another writes: each answer is of one whole state, and says of which.
 #[test]
 fn readers_see_whole_states_while_one_writes() {
-    let fixture = Fixture::new(&["loans", "qt-correction"]);
-    fixture.compile();
+    let fixture = Fixture::with_atlas(&["loans", "qt-correction"]);
+    compile(&fixture);
     let settled = |mut stats: Value| {
         stats.as_object_mut().unwrap().remove("generation");
         stats

@@ -6,29 +6,24 @@ mod chat_server;
 mod folder;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use chat_server::{Act, Server};
-use folder::copy;
+use folder::{err, examples};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// Three families of the example library with the judged requests of one, and an atlas beside them.
 struct Fixture {
-    folder: TempDir,
+    shared: folder::Fixture,
 }
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library");
-        let library = folder.path().join("library");
-        for family in ["qt-correction", "loans", "pdf-tools"] {
-            copy(&examples.join(family), &library.join(family));
-        }
-        let text = |name: &str| fs::read_to_string(examples.join(name)).unwrap();
+        let shared = folder::Fixture::with_atlas(&["qt-correction", "loans", "pdf-tools"]);
+        let library = shared.library();
+        let text = |name: &str| fs::read_to_string(examples().join(name)).unwrap();
         let (qrels, queries) = (text("qrels.tsv"), text("queries.jsonl"));
         let ours: Vec<&str> =
             qrels.lines().filter(|line| line.contains("\tqt-correction/")).collect();
@@ -40,12 +35,12 @@ impl Fixture {
         fs::write(library.join("qrels.tsv"), ours.join("\n")).unwrap();
         fs::write(library.join("queries.jsonl"), queries.join("\n")).unwrap();
         let price = "[[model]]\nname = \"fake\"\ninput = 1\ncached = 0.1\noutput = 4\n";
-        fs::write(folder.path().join("prices.toml"), price).unwrap();
-        Self { folder }
+        fs::write(shared.path("prices.toml"), price).unwrap();
+        Self { shared }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.shared.path(name)
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -53,13 +48,7 @@ impl Fixture {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
-        command.args(arguments).env("FINGERPOST_ATLAS", self.path("atlas"));
-        command.env("HOME", self.folder.path()).current_dir(self.folder.path());
-        for variable in ["OPENAI_API_KEY", "FINGERPOST_MODEL", "FINGERPOST_BASE_URL"] {
-            command.env_remove(variable);
-        }
-        command
+        self.shared.command(arguments)
     }
 
     /// A verb with the model behind a server.
@@ -80,10 +69,6 @@ impl Fixture {
 }
 
 const REQUEST: &str = "Correct this QT for heart rate with the cube root, please: 402 ms";
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn says(choice: &str) -> Act {
     Act::Says(json!({"reason": "So it is.", "choice": choice, "rejected": []}).to_string())

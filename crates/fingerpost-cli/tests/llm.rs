@@ -6,47 +6,36 @@ mod chat_server;
 mod folder;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use chat_server::{Act, Server};
-use folder::copy;
+use folder::err;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// Two families of the example library, with an atlas beside them.
 struct Fixture {
-    folder: TempDir,
+    shared: folder::Fixture,
 }
 
 const FAMILIES: [&str; 2] = ["qt-correction", "loans"];
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library");
-        for family in FAMILIES {
-            copy(&examples.join(family), &folder.path().join("library").join(family));
-        }
+        let shared = folder::Fixture::with_atlas(&FAMILIES);
         let price =
             "[[model]]\nname = \"fake\"\ninput = 1\ncached = 0.1\noutput = 4\nbatch = 0.5\n";
-        fs::write(folder.path().join("prices.toml"), price).unwrap();
-        Self { folder }
+        fs::write(shared.path("prices.toml"), price).unwrap();
+        Self { shared }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.shared.path(name)
     }
 
     fn fingerpost(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
-        command.args(arguments).env("FINGERPOST_ATLAS", self.path("atlas"));
-        command.env("HOME", self.folder.path()).current_dir(self.folder.path());
-        for variable in ["OPENAI_API_KEY", "FINGERPOST_MODEL", "FINGERPOST_BASE_URL"] {
-            command.env_remove(variable);
-        }
-        command
+        self.shared.command(arguments)
     }
 
     fn compile(&self, server: &Server, arguments: &[&str]) -> Command {
@@ -72,10 +61,6 @@ impl Fixture {
         assert!(output.status.success(), "{}", err(&output));
         String::from_utf8(output.stdout).unwrap()
     }
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]

@@ -1,30 +1,23 @@
 //! Routing as a user meets it: one skill, or none, and why not the others.
 
-use std::path::{Path, PathBuf};
+mod folder;
+
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use folder::examples;
 use serde_json::Value;
-use tempfile::TempDir;
-
-fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/library")
-}
 
 /// The example library, with an atlas of the test's own.
-struct Fixture {
-    folder: TempDir,
-}
+struct Fixture(folder::Fixture);
 
 impl Fixture {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self(folder::Fixture::with_atlas(&[]))
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fingerpost"));
-        command.args(arguments).arg("--library").arg(examples());
-        command.env("FINGERPOST_ATLAS", self.folder.path().join("atlas"));
-        command.env("HOME", self.folder.path()).output().unwrap()
+        self.0.command(arguments).arg("--library").arg(examples()).output().unwrap()
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
