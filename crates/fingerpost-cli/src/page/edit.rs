@@ -18,6 +18,8 @@ use crate::source::{self, Reading};
 pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
     let reading = source::read(&args.library, global)?;
     let skill = reading.find(&args.skill)?;
+    // All that is needed is read before a person begins to write.
+    let (members, of) = (members(&reading, skill)?, reading.snapshot.skill(skill)?);
     let now = reading.snapshot.page_row(skill)?.page;
     let empty = Page { trigger: String::new(), boundary: Vec::new(), body: String::new() };
     let now = now.unwrap_or(empty);
@@ -45,9 +47,7 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
         parse(&text)?
     };
     let page = resolved(page, &known, &reading)?;
-    let members = members(&reading, skill)?;
     let members: Vec<&Skill> = members.iter().collect();
-    let of = reading.snapshot.skill(skill)?;
     let row = adopt(page, &of, &members, Status::Pinned, "a person");
     done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
 }

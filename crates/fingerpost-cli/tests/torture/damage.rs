@@ -104,5 +104,5 @@ fn damage_anywhere_is_healed_and_costs_nothing_kept() {
         assert!(records.iter().zip(&now).all(is_there), "{why}: what was kept is lost");
     }
     let kinds: Vec<usize> = seen.values().copied().collect();
-    println!("damage: {} of {} kinds and files", kinds.len(), names.len() * 5);
+    eprintln!("damage: {} of {} kinds and files", kinds.len(), names.len() * 5);
 }

@@ -74,7 +74,7 @@ fn has_strace() -> bool {
         Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let found = found.is_ok_and(|status| status.success());
     if !found {
-        println!("== SKIPPED: strace is not installed: no kills at chosen system calls");
+        eprintln!("== SKIPPED: strace is not installed: no kills at chosen system calls");
     }
     found
 }
@@ -213,13 +213,13 @@ fn kills_at_any_moment_lose_nothing() {
             .or_insert_with(|| replay(libraries[&seen.library], &seen.pages));
         assert_eq!(&without_place(&fixture, &seen.answers), answers, "a wrong answer: {why}");
     }
-    println!("kills: of {} rounds, killed, refused and done: {ends:?}", rounds());
-    println!("kills: {} generations, {} states replayed", by_generation.len(), by_content.len());
+    eprintln!("kills: of {} rounds, killed, refused and done: {ends:?}", rounds());
+    eprintln!("kills: {} generations, {} states replayed", by_generation.len(), by_content.len());
     fixture.json(&["compile", "library"]);
     let left: BTreeSet<PathBuf> = files(&atlas).into_keys().collect();
     let unfinished = left.iter().filter(|file| file.to_string_lossy().ends_with(".unfinished"));
     let unfinished = unfinished.count();
-    println!("kills: {unfinished} unfinished files left of {}", left.len());
+    eprintln!("kills: {unfinished} unfinished files left of {}", left.len());
     assert!(size(&atlas.join("blobs")) < 3_000_000, "{} bytes", size(&atlas.join("blobs")));
     assert!(unfinished <= 2, "what was not finished is cleared away: {left:?}");
 }

@@ -41,7 +41,7 @@ impl Dice {
             },
             |given| given.parse().expect("FINGERPOST_TORTURE_SEED is a number"),
         );
-        println!("{part}: FINGERPOST_TORTURE_SEED={seed}");
+        eprintln!("{part}: FINGERPOST_TORTURE_SEED={seed}");
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 

@@ -97,7 +97,7 @@ fn readers_beside_compilers_get_whole_answers() {
     });
     let (states, answers) = (states.into_inner().unwrap(), answers.into_inner().unwrap());
     let stale = answers.iter().map(|(generation, ..)| generation).collect::<BTreeSet<_>>().len();
-    println!(
+    eprintln!(
         "readers: {} routes of {stale} generations, {steps} changes, {} generations in all",
         answers.len(),
         states.len()
