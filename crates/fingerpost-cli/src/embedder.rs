@@ -18,6 +18,7 @@ use crate::output::UsageError;
 use crate::progress::Progress;
 
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Vectors")]
 pub(crate) struct EmbedderArgs {
     /// What makes the vectors: `fit` (the library itself), a model of `fingerpost model list`, a
     /// model's folder, or a server's address up to /v1 [default: that of the atlas, or fit].

@@ -287,7 +287,7 @@ impl Source {
                 (library, snapshot.head().library.clone())
             }
             false => {
-                let loaded = self.load()?;
+                let loaded = self.load().inspect_err(|_| self.place.sweep())?;
                 let mark = self.mark(stamp, loaded.diagnostics.len());
                 (loaded, mark)
             }
@@ -336,7 +336,7 @@ impl Source {
             }
         };
         spinner.finish_and_clear();
-        let compiled = compiled?;
+        let compiled = compiled.inspect_err(|_| self.place.sweep())?;
         self.place.leave_card(&library);
         output::summarise(global, &diagnostics);
         Ok(compiled)

@@ -129,7 +129,7 @@ fn what_is_no_library_empties_nothing() {
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     assert!(err(&output).contains("notes.txt"), "{}", err(&output));
     let after = files(fixture.folder.path());
-    assert!(before.iter().all(|(file, bytes)| after.get(file) == Some(bytes)), "all is as it was");
+    assert!(before == after, "all is as it was, and nothing is left behind");
     assert_eq!(fixture.json(&["atlas", "stats"])["skills"], 5);
 }
 

@@ -4,7 +4,7 @@
 //! After a kill everything is looked at by reading only: the atlas by itself, without its library,
 //! so that nobody could make it good again, and the files of what is kept as they lie there.
 
-#![expect(clippy::print_stdout, reason = "whoever runs it wants to hear what it did")]
+#![expect(clippy::print_stderr, reason = "whoever runs it wants to hear what it did")]
 
 #[path = "../../../fingerpost-models/tests/it/chat_server.rs"]
 mod chat_server;

@@ -210,6 +210,25 @@ impl Place {
             .and_then(|()| log::replace(&self.kept.join(OWNER), token.as_bytes()));
     }
 
+    /// Takes away the empty folders of a compilation that came to nothing.
+    pub fn sweep(&self) {
+        if ["head", "blobs"].iter().any(|name| self.made.join(name).exists())
+            || self.keeps_anything()
+        {
+            return;
+        }
+        let claims = self.made.join("claims");
+        for file in fs::read_dir(&claims).into_iter().flatten().flatten() {
+            let _ = fs::remove_file(file.path());
+        }
+        let _ = fs::remove_dir(&claims);
+        // Whatever else is there is not ours, and then the folder is not empty and stays.
+        let left = fs::read_dir(&self.made).map_or(0, Iterator::count);
+        if left == 1 && fs::remove_file(self.made.join(".gitignore")).is_ok() {
+            let _ = fs::remove_dir(&self.made);
+        }
+    }
+
     /// Is there a ledger here?
     pub fn has_ledger(&self) -> bool {
         self.has(Log::Ledger)
