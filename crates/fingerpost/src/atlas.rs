@@ -19,6 +19,7 @@ use crate::embedding::EmbedError;
 use crate::index::IndexError;
 use crate::kept::{self, Kept, KeptPage, Relative};
 use crate::library::{Library, LoadError};
+use crate::numbers;
 use crate::protocol::Protocol;
 use crate::search::SearchError;
 use crate::skill::SkillId;
@@ -170,7 +171,9 @@ impl Atlas {
     /// Is what was compiled still the library whose files look like `stamp`, with all that is kept?
     pub fn state(&self, stamp: &str) -> State {
         let Some(head) = self.head() else { return State::Missing };
-        let same = head.library.stamp == stamp && !stamp.is_empty();
+        let same = head.library.stamp == stamp
+            && !stamp.is_empty()
+            && head.protocol.numbers == numbers::VERSION;
         let kept = self.mark().is_ok_and(|mark| mark == head.kept);
         if same && kept { State::Current } else { State::Changed }
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::embedding::FitConfig;
 use crate::neighborhood::NeighborhoodConfig;
+use crate::numbers;
 use crate::page::Language;
 
 /// Every setting that changes what is compiled from a library.
@@ -20,6 +21,9 @@ pub struct Protocol {
     pub language: Option<Language>,
     /// Keep skills that their authors reserve for explicit use.
     pub include_manual: bool,
+    /// Version of the numbers that chooser, none and tuning work with.
+    #[serde(default)]
+    pub numbers: u32,
 }
 
 /// What makes vectors, as far as an atlas may say.
@@ -49,6 +53,7 @@ impl Protocol {
             neighborhood: NeighborhoodConfig::default(),
             language: None,
             include_manual: false,
+            numbers: numbers::VERSION,
         }
     }
 

@@ -9,7 +9,9 @@ use super::{Event, Job, pages_of, work};
 use crate::atlas::{Atlas, AtlasError};
 use crate::embedding::Lexicon;
 use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex};
+use crate::numbers;
 use crate::page::write::PageRow;
+use crate::protocol::Protocol;
 use crate::route::none;
 use crate::snapshot::{Counts, FORMAT, Groups, Head, LibraryMark, Skills, made_from, part};
 use crate::store::{Blob, Store, StoreError};
@@ -115,7 +117,8 @@ pub(super) fn make(
             ..job.mark.clone()
         },
         kept,
-        protocol: job.protocol.clone(),
+        // Whatever an atlas was made with before, it is made with these numbers now.
+        protocol: Protocol { numbers: numbers::VERSION, ..job.protocol.clone() },
         profile: profile.clone(),
         calibration: calibration.clone(),
         tuning: tuning.clone(),

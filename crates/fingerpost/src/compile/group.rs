@@ -8,6 +8,7 @@ use crate::atlas::AtlasError;
 use crate::embedding::{EmbedError, Embedder, Fit, Profile, Role, Vectors};
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods, partition, update};
+use crate::numbers;
 use crate::search::tuning::{Tuning, tune};
 use crate::skill::SkillIdx;
 use crate::snapshot::Snapshot;
@@ -48,6 +49,7 @@ pub(super) fn group(
         !job.rebuild
             && before.head().protocol.neighborhood == job.protocol.neighborhood
             && before.head().protocol.embedder == job.protocol.embedder
+            && before.head().protocol.numbers == numbers::VERSION
             && continues(job.embedder, &before.head().profile)
             && placed as f64 <= MAX_PLACED_SHARE * skills as f64
     });

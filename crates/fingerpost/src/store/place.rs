@@ -258,6 +258,11 @@ fn may_write(folder: &Path) -> bool {
     if fs::symlink_metadata(folder).is_ok_and(|about| about.is_symlink()) {
         return false;
     }
+    // Once there is an atlas, whoever may lock it may write it, and nothing needs to be tried.
+    let lock = folder.join("lock");
+    if fs::symlink_metadata(&lock).is_ok_and(|about| about.is_file()) {
+        return fs::File::options().append(true).open(&lock).is_ok();
+    }
     let parent = if folder.exists() { folder } else { folder.parent().unwrap_or(folder) };
     let probe = parent.join(format!("{INSIDE}-{}{}", std::process::id(), log::UNFINISHED));
     let written = fs::File::create(&probe);
