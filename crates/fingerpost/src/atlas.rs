@@ -228,14 +228,18 @@ impl Atlas {
         kept::keep(self.store.as_ref(), pages)
     }
 
-    /// Deletes all that is kept of some skills, wherever it is kept; says how many records went.
+    /// Deletes all that is kept of some skills, wherever it is kept; says how many records went. What
+    /// another root keeps of a skill of the same id is not ours, and what a later version wrote stays.
     pub fn forget(&self, skills: &[SkillId]) -> Result<usize, StoreError> {
-        let mut gone = 0;
-        for store in self.stores() {
-            gone += store.rewrite(Log::Pages, &mut |record| {
-                serde_json::from_slice::<KeptPage>(&record.bytes)
-                    .is_ok_and(|page| !skills.contains(&page.skill))
-            })?;
+        let forget_in = |store: &dyn Store, is_ours: &dyn Fn(&KeptPage) -> bool| {
+            store.rewrite(Log::Pages, &mut |record| {
+                let page = serde_json::from_slice::<KeptPage>(&record.bytes);
+                !page.is_ok_and(|page| skills.contains(&page.skill) && is_ours(&page))
+            })
+        };
+        let mut gone = forget_in(self.store.as_ref(), &|_| true)?;
+        for Relative { store, root, whole } in &self.relatives {
+            gone += forget_in(store.as_ref(), &|page| *whole || page.root == *root)?;
         }
         Ok(gone)
     }
@@ -247,11 +251,6 @@ impl Atlas {
 
     fn mark(&self) -> Result<String, StoreError> {
         kept::mark(self.store.as_ref(), &self.relatives)
-    }
-
-    fn stores(&self) -> impl Iterator<Item = &dyn Store> {
-        let relatives = self.relatives.iter().map(|relative| relative.store.as_ref());
-        std::iter::once(self.store.as_ref()).chain(relatives)
     }
 }
 

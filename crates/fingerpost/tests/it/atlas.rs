@@ -7,13 +7,15 @@ use std::sync::Arc;
 use fingerpost::atlas::{Atlas, AtlasError, State};
 use fingerpost::compile::{Event, Job};
 use fingerpost::index::{IndexError, Scratch, SparseConfig, SparseIndex, SparseModel, Zeros};
-use fingerpost::kept::{KeptPage, Origin};
+use fingerpost::kept::{KeptPage, Origin, Relative};
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::page::{Page, Pages, Status};
 use fingerpost::protocol::Protocol;
 use fingerpost::skill::SkillId;
 use fingerpost::snapshot::{LibraryMark, Snapshot, SnapshotError};
-use fingerpost::store::{Blob, Folder, Store};
+use fingerpost::store::{
+    Blob, Claim, Folder, Log, Memory, Record, Records, Store, StoreError, Version,
+};
 use fingerpost::view::View;
 use tempfile::TempDir;
 
@@ -253,6 +255,34 @@ fn a_paid_page_is_served_and_flagged_when_its_document_changes() {
     assert!(row.writer.starts_with("local "), "{row:?}");
 }
 
+/// Forgetting takes what is meant and nothing beside it: not the page of another root's skill of the
+/// same id, and not what a later version wrote.
+#[test]
+fn forgetting_takes_nothing_else() {
+    let fixture = Fixture::new();
+    let snapshot = fixture.compile();
+    let row = snapshot.page_row(snapshot.find("loan-payment").unwrap()).unwrap();
+    let of_root = |root: &str| {
+        let page = KeptPage { root: root.into(), ..KeptPage::of(&row, Origin::Hand) };
+        serde_json::to_vec(&page).unwrap()
+    };
+    let near = Folder::at(fixture.path());
+    let far: Arc<dyn Store> = Arc::new(Memory::new());
+    let later = b"{\"of\":\"a later version\"}".to_vec();
+    near.append(Log::Pages, &[of_root("/here"), later.clone()]).unwrap();
+    far.append(Log::Pages, &[of_root("/here"), of_root("/there"), later.clone()]).unwrap();
+    let relative = Relative { store: Arc::clone(&far), root: "/here".into(), whole: false };
+    let atlas = fixture.atlas().with_relatives(vec![relative]);
+    assert_eq!(atlas.forget(std::slice::from_ref(&row.skill)).unwrap(), 2);
+    let left = |store: &dyn Store| -> Vec<Vec<u8>> {
+        store.records(Log::Pages, 0).unwrap().records.into_iter().map(|r| r.bytes).collect()
+    };
+    assert_eq!(left(&near), std::slice::from_ref(&later));
+    let there = left(far.as_ref());
+    assert_eq!((there.len(), &there[1]), (2, &later));
+    assert!(String::from_utf8_lossy(&there[0]).contains("/there"), "it is another root's");
+}
+
 /// What is kept while a compilation is under way is seen to be missing from it.
 #[test]
 fn an_edit_beside_a_compilation_is_noticed() {
@@ -315,61 +345,45 @@ fn what_was_done_before_an_interruption_is_not_done_again() {
         fn name(&self) -> String {
             self.0.name()
         }
-        fn head(&self) -> Result<Option<Vec<u8>>, fingerpost::store::StoreError> {
+        fn head(&self) -> Result<Option<Vec<u8>>, StoreError> {
             self.0.head()
         }
-        fn commit(
-            &self,
-            _: fingerpost::store::Version,
-            _: &[u8],
-        ) -> Result<(), fingerpost::store::StoreError> {
-            Err(fingerpost::store::StoreError::Failed {
+        fn commit(&self, _: Version, _: &[u8]) -> Result<(), StoreError> {
+            Err(StoreError::Failed {
                 action: "go on with",
                 subject: "the work".into(),
                 source: std::io::Error::other("killed"),
             })
         }
-        fn get(&self, blob: &str) -> Result<Option<Blob>, fingerpost::store::StoreError> {
+        fn get(&self, blob: &str) -> Result<Option<Blob>, StoreError> {
             self.0.get(blob)
         }
-        fn put(&self, blob: &str, bytes: &[u8]) -> Result<(), fingerpost::store::StoreError> {
+        fn put(&self, blob: &str, bytes: &[u8]) -> Result<(), StoreError> {
             self.0.put(blob, bytes)
         }
-        fn blobs(&self) -> Result<Vec<String>, fingerpost::store::StoreError> {
+        fn blobs(&self) -> Result<Vec<String>, StoreError> {
             self.0.blobs()
         }
-        fn remove(&self, blob: &str) -> Result<(), fingerpost::store::StoreError> {
+        fn remove(&self, blob: &str) -> Result<(), StoreError> {
             self.0.remove(blob)
         }
-        fn claim(
-            &self,
-            work: &str,
-            lease: std::time::Duration,
-        ) -> Result<fingerpost::store::Claim, fingerpost::store::StoreError> {
+        fn claim(&self, work: &str, lease: std::time::Duration) -> Result<Claim, StoreError> {
             self.0.claim(work, lease)
         }
-        fn append(
-            &self,
-            log: fingerpost::store::Log,
-            records: &[Vec<u8>],
-        ) -> Result<(), fingerpost::store::StoreError> {
+        fn append(&self, log: Log, records: &[Vec<u8>]) -> Result<(), StoreError> {
             self.0.append(log, records)
         }
-        fn records(
-            &self,
-            log: fingerpost::store::Log,
-            from: u64,
-        ) -> Result<fingerpost::store::Records, fingerpost::store::StoreError> {
+        fn records(&self, log: Log, from: u64) -> Result<Records, StoreError> {
             self.0.records(log, from)
         }
         fn rewrite(
             &self,
-            log: fingerpost::store::Log,
-            keep: &mut dyn FnMut(&fingerpost::store::Record) -> bool,
-        ) -> Result<usize, fingerpost::store::StoreError> {
+            log: Log,
+            keep: &mut dyn FnMut(&Record) -> bool,
+        ) -> Result<usize, StoreError> {
             self.0.rewrite(log, keep)
         }
-        fn mark(&self, log: fingerpost::store::Log) -> Result<u64, fingerpost::store::StoreError> {
+        fn mark(&self, log: Log) -> Result<u64, StoreError> {
             self.0.mark(log)
         }
     }
