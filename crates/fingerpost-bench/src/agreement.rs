@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fingerpost::eval::{Query, Run};
-use fingerpost::index::{Hit, SparseIndex};
+use fingerpost::index::Hit;
+use fingerpost::library::Library;
 use serde::Serialize;
 
 /// Requests compared.
@@ -33,7 +34,7 @@ pub(crate) fn sample(queries: usize) -> Vec<usize> {
 
 /// Fails at the first request whose ranking is not bm25s'.
 pub(crate) fn assert_equal(
-    index: &SparseIndex,
+    library: &Library,
     queries: &[Query],
     ours: &[Vec<Hit>],
     theirs: &Run,
@@ -41,7 +42,8 @@ pub(crate) fn assert_equal(
     let sample = sample(queries.len());
     for &at in &sample {
         let id = queries[at].id.as_str();
-        if let Err(difference) = same_ranking(index, &ours[at], theirs.get(id).unwrap_or_default())
+        if let Err(difference) =
+            same_ranking(library, &ours[at], theirs.get(id).unwrap_or_default())
         {
             anyhow::bail!("request {id}: {difference}; fingerpost and bm25s did different work");
         }
@@ -50,7 +52,7 @@ pub(crate) fn assert_equal(
 }
 
 fn same_ranking(
-    index: &SparseIndex,
+    library: &Library,
     ours: &[Hit],
     theirs: &[fingerpost::eval::Scored],
 ) -> Result<(), String> {
@@ -60,8 +62,10 @@ fn same_ranking(
     if top != their_top {
         return Err(format!("{top} hits here and {their_top} there"));
     }
-    let scores: BTreeMap<&str, f64> =
-        ours.iter().map(|hit| (index.id(hit.skill), f64::from(hit.score))).collect();
+    let scores: BTreeMap<&str, f64> = ours
+        .iter()
+        .map(|hit| (library.skills()[hit.skill.row()].id.as_str(), f64::from(hit.score)))
+        .collect();
     let last = ours.last().map_or(0.0, |hit| f64::from(hit.score));
     for (rank, (a, b)) in ours.iter().zip(theirs).take(DEPTH).enumerate() {
         let (rank, score) = (rank + 1, f64::from(a.score));

@@ -255,7 +255,7 @@ struct Asking<'a> {
     /// BM25 over words as they are.
     plain: Arc<SparseIndex>,
     /// The retriever that the library's own test took.
-    default: Searcher,
+    default: Searcher<'a>,
 }
 
 impl Asking<'_> {
@@ -291,7 +291,7 @@ impl Asking<'_> {
         };
         let plain = self.plain.search(&query.text, 1, Zeros::Dropped, scratch)?;
         let default = self.default.search(&query.text, 1, scratch)?;
-        let id = |hit: &Hit| self.plain.id(hit.skill).to_owned();
+        let id = |hit: &Hit| snapshot.row(hit.skill).id.to_owned();
         let total = |at: usize| evidences.get(at).map_or(0.0, |evidence| evidence.total);
         let outcome = Outcome {
             plain: plain.iter().map(id).collect(),

@@ -86,11 +86,11 @@ fn row(judged: &Judged) -> anyhow::Result<String> {
 }
 
 /// What searches a library in one way, with the vectors that were fitted to it where these are needed.
-pub(crate) fn searcher(
-    snapshot: &Snapshot,
+pub(crate) fn searcher<'a>(
+    snapshot: &'a Snapshot,
     retriever: Retriever,
     config: &SparseConfig,
-) -> anyhow::Result<Searcher> {
+) -> anyhow::Result<Searcher<'a>> {
     let dense = retriever.is_dense().then(|| dense(snapshot, config.view)).transpose()?;
     Ok(snapshot.searcher(retriever, config, dense, Reading::Careful)?)
 }

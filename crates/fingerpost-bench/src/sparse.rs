@@ -3,7 +3,7 @@
 
 use anyhow::Context;
 use fingerpost::eval::{Query, read_queries, read_run};
-use fingerpost::index::{Hit, SparseIndex};
+use fingerpost::index::Hit;
 use fingerpost::library::{Library, LoadOptions, Root, read_unpacked};
 use fingerpost::text::Tokenizer;
 use rayon::ThreadPool;
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Sparse) -> anyhow::Result<()> {
     let mut bm25s_version = None;
     for repeat in 1..=repeats {
         eprintln!("repeat {repeat} of {repeats}: fingerpost and tantivy");
-        let (index, hits, overlap) = work.time_in_process(&mut timings)?;
+        let (hits, overlap) = work.time_in_process(&mut timings)?;
         agreement.overlap_with_tantivy = overlap;
         let Some(peer) = &bm25s else { continue };
         for pool in &work.pools {
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Sparse) -> anyhow::Result<()> {
             figures.check_size(work.library.skills().len(), work.queries.len())?;
             bm25s_version = Some(figures.version);
             let run = read_run(&read_unpacked(&run_file)?, "the run of bm25s")?;
-            let equal = agreement::assert_equal(&index, &work.queries, &hits, &run)?;
+            let equal = agreement::assert_equal(&work.library, &work.queries, &hits, &run)?;
             agreement.equal_to_bm25s = Some(equal);
         }
     }
@@ -118,10 +118,7 @@ pub(crate) fn run(arguments: &Sparse) -> anyhow::Result<()> {
 impl Work {
     /// One repeat of the two contestants that live in this process, in turns. Gives our index and
     /// hits, and how far tantivy's hits overlap with them.
-    fn time_in_process(
-        &self,
-        timings: &mut Timings,
-    ) -> anyhow::Result<(SparseIndex, Vec<Vec<Hit>>, f64)> {
+    fn time_in_process(&self, timings: &mut Timings) -> anyhow::Result<(Vec<Vec<Hit>>, f64)> {
         let Self { library, queries, pools } = self;
         let mut built = None;
         for pool in pools {
@@ -153,6 +150,6 @@ impl Work {
         });
         let pairs = pairs.collect::<anyhow::Result<Vec<_>>>()?;
         let overlap = agreement::overlap(pairs.into_iter());
-        Ok((index, hits, overlap))
+        Ok((hits, overlap))
     }
 }

@@ -5,8 +5,8 @@ use std::io::Write;
 use fingerpost::contract::{Contested, DiffAnswer};
 use fingerpost::contrast::{WeightedTerm, contrast};
 use fingerpost::eval::{read_qrels, read_queries};
-use fingerpost::index::{Scratch, SparseConfig, SparseIndex, Zeros};
-use fingerpost::search::Retriever;
+use fingerpost::index::{Scratch, SparseConfig, Zeros};
+use fingerpost::search::{Retriever, Searcher};
 
 use crate::args::{Diff, Global};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
         similarity: snapshot.vectors()?.similarity(pair[0], pair[1]),
         together: neighborhoods.of(pair[0]) == neighborhoods.of(pair[1]),
         contrast,
-        requests: requests(args, &by_words.sparse, ids)?,
+        requests: requests(args, &by_words, ids)?,
         freshness: reading.freshness(),
     };
     snapshot.sound()?;
@@ -48,7 +48,12 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
 }
 
 /// The library's own judged requests that belong to one of the two, and who wins them.
-fn requests(args: &Diff, index: &SparseIndex, ids: [&str; 2]) -> anyhow::Result<Vec<Contested>> {
+fn requests(
+    args: &Diff,
+    by_words: &Searcher<'_>,
+    ids: [&str; 2],
+) -> anyhow::Result<Vec<Contested>> {
+    let Searcher { sparse: index, snapshot, .. } = by_words;
     let beside = |names: &[&str]| source::beside(&args.library, names);
     let queries = args.queries.clone().or_else(|| beside(&["queries.jsonl"]));
     let qrels = args.qrels.clone().or_else(|| beside(&["qrels.tsv", "qrels/test.tsv"]));
@@ -62,7 +67,7 @@ fn requests(args: &Diff, index: &SparseIndex, ids: [&str; 2]) -> anyhow::Result<
         let belongs: Vec<&str> = ids.into_iter().filter(|id| grade(id) > 0).collect();
         let [belongs_to] = belongs[..] else { continue };
         let hits = index.search(&query.text, index.len(), Zeros::Dropped, &mut scratch)?;
-        let wins = hits.iter().map(|hit| index.id(hit.skill)).find(|id| ids.contains(id));
+        let wins = hits.iter().map(|hit| snapshot.row(hit.skill).id).find(|id| ids.contains(id));
         let (belongs_to, wins) = (belongs_to.to_owned(), wins.map(str::to_owned));
         found.push(Contested { query: query.id, text: query.text, belongs_to, wins });
     }

@@ -28,7 +28,7 @@ pub(crate) struct ExplainArgs {
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
-    /// How candidates are found; by default by BM25 over words as they suit the library.
+    /// How candidates are found; by default by BM25 over words, cut or whole as the library's own test found better.
     #[arg(long)]
     retriever: Option<Retriever>,
     /// Candidates shown to the chooser.

@@ -29,7 +29,7 @@ pub(crate) struct RouteArgs {
     request: String,
     #[command(flatten)]
     library: LibraryArgs,
-    /// How candidates are found; by default by BM25 over words as they suit the library.
+    /// How candidates are found; by default by BM25 over words, cut or whole as the library's own test found better.
     #[arg(long)]
     retriever: Option<Retriever>,
     /// Who picks among them.

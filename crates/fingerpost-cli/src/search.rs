@@ -53,12 +53,12 @@ pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
 pub(crate) const POOL: usize = 10;
 
 /// The retriever that the arguments name; `None` for the order of `route`.
-pub(crate) fn plain_searcher(
-    reading: &Reading,
+pub(crate) fn plain_searcher<'a>(
+    reading: &'a Reading,
     library: &LibraryArgs,
     retriever: &RetrieverArgs,
     global: &Global,
-) -> anyhow::Result<Option<Searcher>> {
+) -> anyhow::Result<Option<Searcher<'a>>> {
     let Some((by, config)) = retriever.plain(&reading.snapshot.head().tuning)? else {
         return Ok(None);
     };
@@ -68,13 +68,13 @@ pub(crate) fn plain_searcher(
 
 /// A searcher of this kind, over this index of terms; what had to be made for it is kept for the
 /// next time, where it may be.
-pub(crate) fn searcher(
-    reading: &Reading,
+pub(crate) fn searcher<'a>(
+    reading: &'a Reading,
     library: &LibraryArgs,
     by: Retriever,
     config: &SparseConfig,
     global: &Global,
-) -> anyhow::Result<Searcher> {
+) -> anyhow::Result<Searcher<'a>> {
     let snapshot = &reading.snapshot;
     if snapshot.index_at_hand(config)?.is_none() {
         let spinner = output::spinner(global, "indexing the library".into());

@@ -201,6 +201,19 @@ impl Vectors {
         Self { dimensions, values: Values::Owned(values) }
     }
 
+    /// The rows in whole numbers, see [`round`]: what is kept in a byte a number is then what was
+    /// computed with.
+    pub fn rounded(mut self) -> Self {
+        let mut values = self.values().to_vec();
+        let mut numbers = vec![0; self.dimensions];
+        for row in values.chunks_exact_mut(self.dimensions.max(1)) {
+            let step = round(row, &mut numbers);
+            row.iter_mut().zip(&numbers).for_each(|(x, &number)| *x = f32::from(number) * step);
+        }
+        self.values = Values::Owned(values);
+        self
+    }
+
     /// Rows that are [`VALUES`] of a file, and of length one already.
     pub(crate) fn opened(dimensions: usize, file: Arc<Sections>) -> Self {
         Self { dimensions, values: Values::Opened(file) }
@@ -267,6 +280,19 @@ impl Vectors {
     pub fn similarity(&self, a: SkillIdx, b: SkillIdx) -> f32 {
         dot(self.row(a.row()), self.row(b.row()))
     }
+}
+
+/// A row in whole numbers, the largest of which is 127, and the step between two of them that gives
+/// it length one. Rounding a row that is rounded changes nothing.
+pub(crate) fn round(row: &[f32], numbers: &mut [i8]) -> f32 {
+    let largest = row.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+    let scale = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+    let mut square = 0_i64;
+    for (number, x) in numbers.iter_mut().zip(row) {
+        *number = (x * scale).round() as i8;
+        square += i64::from(*number).pow(2);
+    }
+    if square > 0 { (1.0 / (square as f64).sqrt()) as f32 } else { 0.0 }
 }
 
 /// Scales a vector to length one; zeros stay zeros.

@@ -5,36 +5,40 @@
 //! weights of the request's terms and keeps the best `k`. The index in memory and the file on disk
 //! are the same bytes (`index/file.rs`), so opening one costs no rebuild.
 
+mod asked;
 mod build;
 pub mod coarse;
 mod dense;
+mod dictionary;
 mod file;
 pub mod fusion;
 mod lists;
 mod model;
+mod postings;
 mod prefetch;
 mod top_k;
 pub(crate) mod vocabulary;
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 
+pub use asked::Asked;
 pub use dense::{DenseIndex, embed_view, nearest};
 pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
-use self::file::{Layout, Postings, SEGMENT};
+use self::dictionary::Lookup;
+use self::file::Layout;
 use self::lists::Lists;
+use self::postings::{Keeping, SEGMENT};
 use self::top_k::TopK;
-use self::vocabulary::Lookup;
 use crate::library::Library;
 use crate::numbers::index::MOST_IDLE;
 use crate::page::Pages;
 use crate::skill::SkillIdx;
 use crate::store::Blob;
-use crate::text::{IDLE, Tokenizer, for_each_term};
+use crate::text::{Tokenizer, for_each_term, is_idle};
 use crate::view::{FieldWeights, View};
 
 /// Everything that decides what an index of a given library holds.
@@ -94,8 +98,6 @@ pub enum Zeros {
 #[derive(Debug)]
 pub struct SparseIndex {
     layout: Layout,
-    /// Numbers of the terms that are no rarer than [`MOST_IDLE`] in a request.
-    idle: Vec<u32>,
 }
 
 /// Working memory of a search, to be used again for the next one.
@@ -110,21 +112,12 @@ impl SparseIndex {
     /// Indexes every skill of the library; the bytes are the same for any number of threads.
     pub fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> Self {
         let sections = build::build(library, pages, config);
-        Self::of(Layout::of(sections).expect("an index just built has a valid layout"))
+        Self { layout: Layout::of(sections).expect("an index just built has a valid layout") }
     }
 
     /// Takes bytes that an earlier build wrote, checking what they claim to be.
     pub fn open(blob: Blob) -> Result<Self, IndexError> {
-        Layout::open(blob).map(Self::of)
-    }
-
-    fn of(layout: Layout) -> Self {
-        let mut idle = Vec::new();
-        if layout.meta.config.tokenizer.knows_idle_words() {
-            idle.extend(IDLE.iter().filter_map(|word| layout.terms().find(word)));
-            idle.sort_unstable();
-        }
-        Self { layout, idle }
+        Ok(Self { layout: Layout::open(blob)? })
     }
 
     /// The bytes to keep on disk.
@@ -170,40 +163,7 @@ impl SparseIndex {
 
     /// How many skills have a term.
     pub fn skills_with(&self, term: &str) -> u32 {
-        let number = self.layout.terms().find(term);
-        number.map_or(0, |number| self.layout.document_frequency(number))
-    }
-
-    /// The id of a row.
-    pub fn id(&self, skill: SkillIdx) -> &str {
-        self.layout.string(skill.row() * 3)
-    }
-
-    /// The name of a row's skill.
-    pub fn name(&self, skill: SkillIdx) -> &str {
-        self.layout.string(skill.row() * 3 + 1)
-    }
-
-    /// The start of its description, for lists.
-    pub fn blurb(&self, skill: SkillIdx) -> &str {
-        self.layout.string(skill.row() * 3 + 2)
-    }
-
-    /// The row of a skill, by id or, failing that, by a name that only one skill has.
-    pub fn find(&self, id_or_name: &str) -> Option<SkillIdx> {
-        let (mut low, mut high) = (0, self.len() as u32);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.id(SkillIdx(middle)).cmp(id_or_name) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Some(SkillIdx(middle)),
-            }
-        }
-        let same = self.layout.named(xxh3_64(id_or_name.as_bytes())).map(SkillIdx);
-        let mut named = same.filter(|&row| self.name(row) == id_or_name);
-        let first = named.next();
-        if named.next().is_none() { first } else { None }
+        self.number(term).map_or(0, |number| self.layout.document_frequency(number))
     }
 
     /// The best `k` skills for a request, best first; equal scores in the order of ids.
@@ -247,23 +207,26 @@ impl SparseIndex {
     /// Why did this skill get its score? The request's terms with what each gave.
     pub fn explain(&self, query: &str, skill: SkillIdx) -> Result<Explanation, IndexError> {
         let mut explanation = Explanation::default();
-        for (term, weight) in self.vector(query) {
-            let contribution = self.weight(term, skill)?.map_or(0.0, |counts| weight * counts);
+        let mut texts = BTreeMap::new();
+        for_each_term(query, self.config().tokenizer, |term| match self.number(term) {
+            Some(number) => {
+                texts.entry(number).or_insert_with(|| term.to_owned());
+            }
+            None if explanation.unknown.iter().any(|seen| seen == term) => {}
+            None => explanation.unknown.push(term.to_owned()),
+        });
+        let vector = self.vector(query);
+        for (&(number, weight), counts) in vector.iter().zip(self.ask(&vector)?.weights(skill)) {
+            let contribution = weight * counts;
             explanation.score += contribution;
             explanation.terms.push(TermShare {
-                term: self.layout.term(term).to_owned(),
+                term: texts.remove(&number).unwrap_or_default(),
                 contribution,
                 share: 0.0,
-                idf: self.layout.idf(term),
-                skills: self.layout.document_frequency(term),
+                idf: self.layout.idf(number),
+                skills: self.layout.document_frequency(number),
             });
         }
-        for_each_term(query, self.config().tokenizer, |term| {
-            let unknown = self.layout.terms().find(term).is_none();
-            if unknown && !explanation.unknown.iter().any(|seen| seen == term) {
-                explanation.unknown.push(term.to_owned());
-            }
-        });
         if explanation.score > 0.0 {
             for term in &mut explanation.terms {
                 term.share = term.contribution / explanation.score;
@@ -280,73 +243,52 @@ impl SparseIndex {
         self.weigh(text, &mut Lookup::default())
     }
 
-    /// What a request of this vector gives to one skill.
-    pub fn score(&self, vector: &[(u32, f32)], skill: SkillIdx) -> Result<f32, IndexError> {
-        let mut score = 0.0;
-        for &(term, weight) in vector {
-            score += weight * self.weight(term, skill)?.unwrap_or(0.0);
-        }
-        Ok(score)
-    }
-
     /// How rare a term is; one that no skill has is as rare as can be.
     pub fn idf(&self, term: &str) -> f64 {
-        match self.layout.terms().find(term) {
+        match self.number(term) {
             Some(number) => f64::from(self.layout.idf(number)),
             None => self.config().model.idf(self.len(), 0),
         }
     }
 
-    /// The term of a number, as [`SparseIndex::vector`] gives them.
-    pub fn term(&self, number: u32) -> &str {
-        self.layout.term(number)
-    }
-
-    /// What each term of a vector counts in a skill, in their order; 0 for one that it does not have.
-    pub fn weights(&self, vector: &[(u32, f32)], skill: SkillIdx) -> Result<Vec<f32>, IndexError> {
-        vector.iter().map(|&(term, _)| Ok(self.weight(term, skill)?.unwrap_or(0.0))).collect()
-    }
-
-    /// What a term counts in a skill, if it has it.
-    fn weight(&self, term: u32, skill: SkillIdx) -> Result<Option<f32>, IndexError> {
-        let at = skill.row() % SEGMENT;
-        Ok(match self.postings(skill.row() / SEGMENT, term)? {
-            Postings::Rare { rows, weights } => {
-                rows.binary_search(&(at as u16)).ok().map(|at| weights[at])
-            }
-            Postings::Common { weights } => Some(weights[at]).filter(|weight| *weight != 0.0),
-        })
+    /// The number of a term, as [`SparseIndex::vector`] gives them.
+    pub fn number(&self, term: &str) -> Option<u32> {
+        self.layout.terms().find(term)
     }
 
     /// The request's known terms, each once, in the order of their numbers, with their weights.
     fn weigh(&self, query: &str, lookup: &mut Lookup) -> Vec<(u32, f32)> {
         let terms = self.layout.terms();
+        let SparseConfig { tokenizer, model, .. } = *self.config();
         lookup.clear();
-        for_each_term(query, self.config().tokenizer, |term| lookup.push(term, terms));
+        for_each_term(query, tokenizer, |term| {
+            lookup.push(term, tokenizer.knows_idle_words() && is_idle(term), terms);
+        });
         lookup.find(terms);
         let known = &mut lookup.found;
         known.sort_unstable();
-        let idf = self.layout.idfs(known);
-        let mut weighted = self.config().model.query_weights(known, idf);
-        for (term, weight) in &mut weighted {
-            if self.idle.binary_search(term).is_ok() {
-                *weight *= MOST_IDLE / idf[*term as usize].max(MOST_IDLE);
+        let groups: Vec<&[(u32, bool)]> = known.chunk_by(|a, b| a.0 == b.0).collect();
+        let idf: Vec<f32> = groups.iter().map(|known| self.layout.idf(known[0].0)).collect();
+        let mut weights = model.query_weights(groups.iter().map(|known| known.len()), &idf);
+        for ((weight, known), idf) in weights.iter_mut().zip(&groups).zip(idf) {
+            if known[0].1 {
+                *weight *= MOST_IDLE / idf.max(MOST_IDLE);
             }
         }
-        weighted
+        groups.iter().map(|known| known[0].0).zip(weights).collect()
     }
 
     /// What the terms of a request give to the skills of a segment.
     fn lists(&self, segment: usize, weighted: &[(u32, f32)]) -> Result<Lists<'_>, IndexError> {
-        let mut lists = Lists::default();
+        let mut lists = Lists::new(self.layout.norms(segment));
         for &(term, weight) in weighted {
-            lists.push(self.postings(segment, term)?, weight, self.layout.largest(term));
+            let weight = match self.config().model.keeping() {
+                Keeping::Weights => weight,
+                Keeping::Levels => weight * self.layout.idf(term),
+            };
+            lists.push(self.layout.postings(segment, term)?, weight);
         }
         Ok(lists)
-    }
-
-    fn postings(&self, segment: usize, term: u32) -> Result<Postings<'_>, IndexError> {
-        self.layout.postings(segment, term)
     }
 }
 
@@ -374,30 +316,4 @@ pub struct TermShare {
     pub idf: f32,
     /// How many skills have it.
     pub skills: u32,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::page::name::tests::skill;
-
-    #[test]
-    fn a_skill_is_found_by_its_id_or_by_a_name_of_its_own() {
-        let skills = [("a/x", "x"), ("b/x", "x"), ("c/y", "y"), ("d/z", "a/x"), ("y", "w")];
-        let skills = skills.map(|(id, name)| skill(id, name, "Does.", "")).to_vec();
-        let library = Library::from_skills(skills).value;
-        let index = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
-        for (asked, row) in [
-            ("a/x", Some(0)),
-            ("b/x", Some(1)),
-            ("y", Some(4)),
-            ("w", Some(4)),
-            ("x", None),
-            ("", None),
-            ("zz", None),
-        ] {
-            assert_eq!(index.find(asked), row.map(SkillIdx), "{asked}");
-            assert_eq!(index.find(asked), library.find(asked), "{asked}");
-        }
-    }
 }

@@ -31,7 +31,7 @@ pub use stamp::stamp;
 use self::source::Files;
 use self::walk::FirstPaths;
 use crate::diagnostic::{Diagnostic, Severity, Warned};
-use crate::skill::{Invocation, Skill, SkillId, SkillIdx};
+use crate::skill::{Invocation, Skill, SkillId, SkillIdx, find_id, only};
 
 /// A place to load skills from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,14 +153,15 @@ impl Library {
 
     /// The skill of that id; or, if no id matches, of that name when only one has it.
     pub fn find(&self, id_or_name: &str) -> Option<SkillIdx> {
-        if let Ok(row) = self.skills.binary_search_by(|skill| skill.id.as_str().cmp(id_or_name)) {
-            return Some(SkillIdx(row as u32));
-        }
-        let mut named = self.skills.iter().enumerate().filter(|(_, s)| s.name == id_or_name);
-        match (named.next(), named.next()) {
-            (Some((row, _)), None) => Some(SkillIdx(row as u32)),
-            _ => None,
-        }
+        let id = |row: SkillIdx| self.skills[row.row()].id.as_str();
+        let named = || (0..).map(SkillIdx).zip(&self.skills).filter(|(_, s)| s.name == id_or_name);
+        find_id(self.skills.len(), id, id_or_name).or_else(|| only(named().map(|(row, _)| row)))
+    }
+
+    /// What a reference is shown as: the skill's name, or its id if the library has it no more.
+    pub fn name_of(&self, id: &SkillId) -> String {
+        let found = self.find(id.as_str()).map(|skill| &self.skills[skill.row()]);
+        found.map_or_else(|| id.to_string(), |skill| skill.name.clone())
     }
 
     /// Digest of every id and document: two libraries that share it are the same library.

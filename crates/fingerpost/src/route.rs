@@ -35,7 +35,7 @@ pub struct Candidate<'a> {
     pub description: &'a str,
     /// Its page, unless it fell back to its document.
     pub page: Option<&'a Page>,
-    /// What its words give it, by BM25, for what the request wants ([`wanted_score`]).
+    /// What its words give it, by BM25, for what the request wants.
     pub words: f32,
     /// How near its meaning is to that of what the request wants: a cosine.
     pub meaning: f32,
@@ -46,16 +46,6 @@ impl Candidate<'_> {
     fn is_named_by(&self, names: &[&str]) -> bool {
         names.iter().any(|name| *name == self.name || *name == self.id)
     }
-}
-
-/// What a skill's words give it for the part of a request that is wanted: what somebody refuses is no
-/// evidence for it. `index` is BM25's of the full view.
-pub fn wanted_score(
-    request: &Request<'_>,
-    index: &SparseIndex,
-) -> impl Fn(SkillIdx) -> Result<f32, IndexError> {
-    let wanted = index.vector(&request.wanted);
-    move |skill| index.score(&wanted, skill)
 }
 
 /// How to choose.
@@ -138,8 +128,8 @@ pub fn route(
         .map(|rival| {
             let candidate = &candidates[rival.candidate];
             let because = match answered {
-                true => reasons.against(candidate, config.cards)?,
-                false => reasons.little(candidate)?,
+                true => reasons.against(candidate, config.cards),
+                false => reasons.little(candidate),
             };
             Ok(Rejected { skill: candidate.id.to_owned(), because })
         })

@@ -17,6 +17,7 @@ use crate::embedding::{EmbedError, Embedder, Role, Vectors};
 use crate::index::fusion::{reciprocal_ranks, round_robin};
 use crate::index::{DenseIndex, Hit, IndexError, Scratch, SparseIndex, Zeros};
 use crate::request::named;
+use crate::snapshot::Snapshot;
 
 /// How skills are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -91,7 +92,9 @@ pub enum Reading {
 }
 
 /// What can be searched of one view.
-pub struct Searcher {
+pub struct Searcher<'a> {
+    /// The library, which knows the names that a request may say.
+    pub snapshot: &'a Snapshot,
     /// How skills are scored.
     pub retriever: Retriever,
     /// The terms.
@@ -129,7 +132,7 @@ const FUSED_DEPTH: usize = 100;
 /// Above the score of any other hit.
 const NAMED_SCORE: f32 = 1e6;
 
-impl Searcher {
+impl Searcher<'_> {
     /// The best `k` skills, best first; equal scores in the order of ids.
     pub fn search(
         &self,
@@ -161,7 +164,7 @@ impl Searcher {
             return Ok(hits);
         }
         for name in named(request).into_iter().rev() {
-            if let Some(skill) = self.sparse.find(name) {
+            if let Some(skill) = self.snapshot.find(name) {
                 hits.retain(|hit| hit.skill != skill);
                 hits.insert(0, Hit { skill, score: NAMED_SCORE });
             }

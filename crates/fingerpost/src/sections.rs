@@ -192,14 +192,19 @@ impl Sections {
     pub(crate) fn text(&self, section: usize, range: Range<usize>) -> &str {
         let bytes = self.slice(section, range);
         std::str::from_utf8(bytes).unwrap_or_else(|_| {
-            self.broken.store(true, Ordering::Relaxed);
+            self.distrust();
             ""
         })
     }
 
     fn nothing<T>(&self) -> &[T] {
-        self.broken.store(true, Ordering::Relaxed);
+        self.distrust();
         &[]
+    }
+
+    /// Remembers that what is in it contradicts itself.
+    pub(crate) fn distrust(&self) {
+        self.broken.store(true, Ordering::Relaxed);
     }
 
     /// Are these bytes of a section the ones that were written?

@@ -49,6 +49,32 @@ impl SkillIdx {
     }
 }
 
+/// The row of an id among so many, which are in the order of their ids.
+pub(crate) fn find_id<'a>(
+    count: usize,
+    id_of: impl Fn(SkillIdx) -> &'a str,
+    id: &str,
+) -> Option<SkillIdx> {
+    let at = SkillIdx(first_not(count, |row| id_of(SkillIdx(row as u32)) < id) as u32);
+    (at.row() < count && id_of(at) == id).then_some(at)
+}
+
+/// The first of so many places that does not come before what is sought.
+pub(crate) fn first_not(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if is_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// The one skill of a name; none where several have it.
+pub(crate) fn only(mut named: impl Iterator<Item = SkillIdx>) -> Option<SkillIdx> {
+    let first = named.next();
+    first.filter(|_| named.next().is_none())
+}
+
 /// May an agent choose this skill by itself?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

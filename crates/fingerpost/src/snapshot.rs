@@ -8,6 +8,7 @@
 mod answers;
 mod files;
 mod head;
+mod packed;
 mod skills;
 
 use std::sync::{Arc, OnceLock};
@@ -146,7 +147,7 @@ impl Snapshot {
         };
         let (terms, phrases) = (sparse(part::TERMS)?, sparse(part::PHRASES)?);
         let meanings = files.open(part::MEANINGS, DenseIndex::open)?;
-        if meanings.vectors().len() != count {
+        if meanings.len() != count {
             return Err(files.foreign(part::MEANINGS));
         }
         let vectors = (files.blob(part::VECTORS)?, OnceLock::new());
@@ -245,8 +246,7 @@ impl Snapshot {
         if let Some(rows) = self.pages.get() {
             return Ok(rows);
         }
-        let rows: Vec<PageRow> =
-            self.rows().map(|skill| self.page_row(skill)).collect::<Result<_, _>>()?;
+        let rows = self.skills.pages().map_err(|error| self.damaged(part::SKILLS, error))?;
         Ok(self.pages.get_or_init(|| rows))
     }
 
@@ -269,7 +269,7 @@ impl Snapshot {
         let index = DenseIndex::open(blob.clone());
         let index = index.and_then(|index| index.check().map(|()| index));
         let index = index.map_err(|error| self.damaged(part::VECTORS, error))?;
-        if index.vectors().len() != self.len() {
+        if index.len() != self.len() {
             return Err(self.files().foreign(part::VECTORS));
         }
         Ok(opened.get_or_init(|| index).vectors())
@@ -283,7 +283,7 @@ impl Snapshot {
         })
     }
 
-    /// BM25 over words as they suit the library, of the full view.
+    /// BM25 over words of the full view, cut or whole as the library's own test found better.
     pub fn terms(&self) -> &Arc<SparseIndex> {
         &self.terms
     }

@@ -18,8 +18,8 @@ use std::str::FromStr;
 pub use hidden::is_hidden;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+pub(crate) use phrase::is_idle;
 pub use phrase::words_of_phrases;
-pub(crate) use phrase::{IDLE, is_idle};
 pub(crate) use sentence::{Stop, first_sentence, parts, sentences};
 use serde::{Deserialize, Serialize};
 

@@ -113,7 +113,7 @@ pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View)
             View::Body => body(),
             View::Full => format!("{}\n{trigger}", body()),
             View::FullBoundary => {
-                let boundary = page.boundary_text(|id| name_of(library, id));
+                let boundary = page.boundary_text(|id| library.name_of(id));
                 format!("{}\n{trigger}\n{boundary}", body())
             }
         }
@@ -186,12 +186,6 @@ pub fn document(skill: &Skill) -> String {
     text.push('\n');
     text.push_str(content);
     text
-}
-
-/// What a reference is shown as: the skill's name, or its id if the library has it no more.
-fn name_of(library: &Library, id: &SkillId) -> String {
-    let skill = library.find(id.as_str()).map(|skill| &library.skills()[skill.row()]);
-    skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())
 }
 
 /// What the chooser sees of a candidate beside its name and description.

@@ -66,7 +66,7 @@ pub(crate) fn request(text: &str) -> Result<String, &'static str> {
 }
 
 /// The index of terms that a retriever needs. Whoever names one gets its words as they are, but for the
-/// fusion, whose weights were found with words as they suit the library.
+/// fusion, whose weights were found with the words of the library's own test.
 pub(crate) fn config_of(retriever: Retriever, view: View, tuning: &Tuning) -> SparseConfig {
     let plain = SparseConfig { view, ..SparseConfig::default() };
     match retriever {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::group::{Embedded, Grouped};
 use super::{Event, Job, pages_of, work};
 use crate::atlas::{Atlas, AtlasError};
-use crate::embedding::Lexicon;
+use crate::embedding::{Fit, Lexicon};
 use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex};
 use crate::numbers;
 use crate::page::write::PageRow;
@@ -19,7 +19,7 @@ use crate::view::View;
 
 /// Raised whenever the meaning of a skill comes about in another way, by other words' vectors
 /// included.
-const MEANINGS_VERSION: u32 = 1;
+const MEANINGS_VERSION: u32 = 2;
 
 /// Makes all files that the first request will need, and the head that names them. Damage is told,
 /// except of the one file that was told of before.
@@ -87,14 +87,15 @@ pub(super) fn make(
             format!("{}\n{}\n{trigger}", skill.name, skill.description)
         });
         let meanings = Lexicon::get().meanings(&told.collect::<Vec<_>>());
-        DenseIndex::new(meanings).to_bytes()
+        DenseIndex::rounded(meanings).to_bytes()
     })?;
     let Embedded { vectors, model, profile, tuning } = embedded;
     // The same library and profile can have other vectors after a change: `fit` is not trained anew
     // for one skill. So the values are part of the name.
     let values = blake3::hash(bytemuck::cast_slice(vectors.values())).to_hex();
-    keep(part::VECTORS, &format!("{} {values}", profile.key()), &|| {
-        DenseIndex::with(vectors.clone(), None).to_bytes()
+    keep(part::VECTORS, &format!("{} {values}", profile.key()), &|| match Fit::made(profile) {
+        true => DenseIndex::rounded(vectors.clone()).to_bytes(),
+        false => DenseIndex::with(vectors.clone(), None).to_bytes(),
     })?;
     if let Some(model) = model {
         keep(part::MODEL, &blake3::hash(model).to_hex(), &|| model.clone())?;

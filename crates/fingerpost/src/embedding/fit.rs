@@ -29,7 +29,7 @@ use super::{EmbedError, Embedder, Pooling, Profile, Role, Vectors};
 const POWER: f64 = 1.4;
 
 /// Version of the method: vectors of two are never compared.
-const ENGINE: &str = concat!("fingerpost ", env!("CARGO_PKG_VERSION"), ", fit 1");
+const ENGINE: &str = concat!("fingerpost ", env!("CARGO_PKG_VERSION"), ", fit 2");
 
 /// What decides the vectors, beside the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,8 +37,8 @@ pub struct FitConfig {
     /// Length of a vector, at most; a library of fewer skills has fewer. 256 unless told: 512 find
     /// a little more in large libraries, at twice the time and size.
     pub dimensions: usize,
-    /// Terms that get a vector, at most: the rarest are left out. 131,072 unless told, which bounds
-    /// the model to about 35 MB.
+    /// Terms that get a vector, at most: the rarest are left out. 65,536 unless told, which bounds
+    /// the model to about 18 MB.
     pub terms: usize,
     /// Seed of the random directions that the fit starts from.
     pub seed: u64,
@@ -46,7 +46,7 @@ pub struct FitConfig {
 
 impl Default for FitConfig {
     fn default() -> Self {
-        Self { dimensions: 256, terms: 1 << 17, seed: 42 }
+        Self { dimensions: 256, terms: 1 << 16, seed: 42 }
     }
 }
 
@@ -163,7 +163,7 @@ impl Table {
                 }
             }
         });
-        Vectors::new(self.width, sums)
+        Vectors::new(self.width, sums).rounded()
     }
 }
 

@@ -68,7 +68,7 @@ impl Lexicon {
     /// What each of many texts means, a row a text.
     pub fn meanings(&self, texts: &[String]) -> Vectors {
         let rows: Vec<Vec<f32>> = texts.par_iter().map(|text| self.meaning(text)).collect();
-        Vectors::new(self.dimensions, rows.concat())
+        Vectors::new(self.dimensions, rows.concat()).rounded()
     }
 
     /// Adds the vectors of a word's pieces: the longest that begins it, then the longest that goes on. A

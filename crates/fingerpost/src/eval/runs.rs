@@ -10,7 +10,7 @@ use crate::search::{SearchError, Searcher};
 /// The best `depth` hits of every request. All requests are embedded together, which is what servers and
 /// models are good at.
 pub fn search_all(
-    searcher: &Searcher,
+    searcher: &Searcher<'_>,
     queries: &[Query],
     depth: usize,
 ) -> Result<Run, SearchError> {
@@ -23,7 +23,7 @@ pub fn search_all(
             let vector = vectors.as_ref().map(|vectors| vectors.row(at));
             let hits = searcher.search_embedded(&query.text, vector, depth, scratch)?;
             let scored = hits.iter().map(|hit| Scored {
-                skill: searcher.sparse.id(hit.skill).to_owned(),
+                skill: searcher.snapshot.row(hit.skill).id.to_owned(),
                 score: f64::from(hit.score),
             });
             Ok(scored.collect())
@@ -79,14 +79,12 @@ pub fn run_of_routes(queries: &[Query], routes: Vec<Route>) -> Run {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::index::{SparseConfig, SparseIndex};
+    use crate::atlas::Atlas;
+    use crate::index::SparseConfig;
     use crate::library::Library;
-    use crate::page::Pages;
     use crate::page::name::tests::skill;
-    use crate::search::tuning::Trust;
+    use crate::protocol::Protocol;
     use crate::search::{Reading, Retriever};
 
     fn query(id: &str, text: &str) -> Query {
@@ -102,14 +100,10 @@ mod tests {
         ];
         let skills = skills.map(|(id, description)| skill(id, id, description, ""));
         let library = Library::from_skills(skills.into()).value;
-        let sparse = SparseIndex::build(&library, &Pages::default(), &SparseConfig::default());
-        let searcher = Searcher {
-            retriever: Retriever::Bm25,
-            sparse: Arc::new(sparse),
-            dense: None,
-            trust: Trust::SPARSE,
-            reading: Reading::Careful,
-        };
+        let atlas = Atlas::in_memory();
+        let snapshot = atlas.compile(&library, &Protocol::ours()).unwrap().0;
+        let config = SparseConfig::default();
+        let searcher = snapshot.searcher(Retriever::Bm25, &config, None, Reading::Careful).unwrap();
         let queries = [query("a", "weighs parcels"), query("b", "xyzzy"), query("c", "merges PDF")];
         let run = search_all(&searcher, &queries, 1).unwrap();
         let first = |id: &str| run.get(id).unwrap().first().map(|hit| hit.skill.as_str());

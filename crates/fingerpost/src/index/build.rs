@@ -1,28 +1,26 @@
 //! How does a library become postings?
 //!
 //! Chunks of skills are counted in parallel, each with a vocabulary of its own; the chunks are then
-//! joined in order. A term's number is the order in which it is first met, so neither the number
-//! of threads nor the cut into chunks shows in the result.
+//! joined in order. Terms are numbered by the order in which they are first met, then put into that of
+//! their hashes, so neither the number of threads nor the cut into chunks shows in the result.
 
 use rayon::prelude::*;
-use xxhash_rust::xxh3::xxh3_64;
 
-use super::file::{FORMAT, Meta, PARTS, Part, Postings, SEGMENT, rows_of};
-use super::vocabulary::{self, Vocabulary};
+use super::dictionary::Dictionary;
+use super::file::{FORMAT, Meta, PARTS, Part};
+use super::postings::{Form, Keeping, List, ROOTS, SEGMENT, level, rows_of, set_level};
+use super::vocabulary::Vocabulary;
 use super::{SparseConfig, SparseModel};
 use crate::library::Library;
 use crate::page::Pages;
-use crate::sections::{Draft, Sections, Texts};
-use crate::skill::{Skill, SkillIdx};
+use crate::sections::{Draft, Sections};
+use crate::skill::SkillIdx;
 use crate::snapshot::made_from;
 use crate::text::for_each_term;
 use crate::view::weighted_text;
 
 /// Skills counted as one piece of work: enough of them to share a vocabulary.
 const CHUNK: usize = 1024;
-
-/// Characters of a description kept beside the index, for lists.
-const BLURB_CHARS: usize = 240;
 
 /// Counts of one chunk, by the chunk's own term numbers.
 struct Counted {
@@ -54,62 +52,54 @@ pub(super) fn build(library: &Library, pages: &Pages, config: &SparseConfig) -> 
     let n = library.skills().len();
     let rarity = |(&df, term): (&u32, &str)| config.model.idf(n, df) * config.tokenizer.worth(term);
     let idf: Vec<f64> = df.iter().zip(vocabulary.iter()).map(rarity).collect();
+    let dictionary = Dictionary::of(&vocabulary, |term| config.tokenizer.worth(term) < 1.0);
+    drop(vocabulary);
+    // From here on a term is known by its rank in the file.
+    let mut ranks = vec![0_u32; dictionary.terms.len()];
+    (0..).zip(&dictionary.terms).for_each(|(rank, &term)| ranks[term as usize] = rank);
+    let idf: Vec<f64> = dictionary.terms.iter().map(|&term| idf[term as usize]).collect();
+    chunks.par_iter_mut().for_each(|chunk| {
+        chunk.counts.iter_mut().for_each(|(term, _)| *term = ranks[*term as usize]);
+    });
+    drop(ranks);
 
-    let places = Places::of(&chunks, &idf, n);
+    let keeping = config.model.keeping();
+    let places = Places::of(&chunks, &idf, &dictionary.starts, n, keeping);
+    let pages_digest = match config.view.reads_pages() {
+        true => pages.digest().to_hex().to_string(),
+        false => String::new(),
+    };
     let meta = Meta {
         config: *config,
-        made_from: made_from(
-            &library.digest().to_hex(),
-            &if config.view.reads_pages() {
-                pages.digest().to_hex().to_string()
-            } else {
-                String::new()
-            },
-            config.view,
-        ),
+        made_from: made_from(&library.digest().to_hex(), &pages_digest, config.view),
         skills: n,
-        terms: vocabulary.len(),
+        terms: idf.len(),
+        seed: dictionary.seed,
     };
     let meta = serde_json::to_vec(&meta).expect("plain data");
-    let strings = Texts::of(library.skills().iter().flat_map(strings_of));
-    let named = |(row, skill): (u32, &Skill)| (xxh3_64(skill.name.as_bytes()), row);
-    let mut names: Vec<(u64, u32)> = (0..).zip(library.skills()).map(named).collect();
-    names.sort_unstable();
-    let slots = vocabulary::slots(&vocabulary);
     let mut sizes = [0; PARTS];
     for (part, size) in [
         (Part::Meta, meta.len()),
-        (Part::StringEnds, strings.ends.len() * 8),
-        (Part::Strings, strings.text.len()),
-        (Part::NameHashes, names.len() * 8),
-        (Part::NameRows, names.len() * 4),
-        (Part::TermSlots, slots.len() * 8),
-        (Part::TermOffsets, (vocabulary.len() + 1) * 4),
-        (Part::Terms, vocabulary.text().len()),
-        (Part::DocumentFrequency, df.len() * 4),
-        (Part::Idf, idf.len() * 4),
-        (Part::Largest, idf.len() * 4),
-        (Part::PostingStarts, places.starts.len() * 8),
-        (Part::Postings, places.bytes()),
+        (Part::Buckets, dictionary.starts.len() * 4),
+        (Part::Tags, dictionary.tags.len() * 4),
+        (Part::Codes, places.lists.len()),
+        (Part::ListStarts, places.bucket_starts.len() * 8),
+        (Part::Lists, places.bytes),
+        (Part::Norms, if keeping == Keeping::Levels { n * 4 } else { 0 }),
     ] {
         sizes[part as usize] = size;
     }
     let mut draft = Draft::new(&sizes);
     draft.fill(Part::Meta as usize, meta);
-    draft.fill(Part::StringEnds as usize, strings.ends);
-    draft.part::<u8>(Part::Strings as usize).copy_from_slice(&strings.text);
-    draft.fill(Part::NameHashes as usize, names.iter().map(|(hash, _)| *hash));
-    draft.fill(Part::NameRows as usize, names.iter().map(|(_, row)| *row));
-    draft.fill(Part::TermSlots as usize, slots);
-    draft.fill(Part::TermOffsets as usize, vocabulary.offsets());
-    draft.part::<u8>(Part::Terms as usize).copy_from_slice(vocabulary.text().as_bytes());
-    drop(vocabulary);
-    draft.fill(Part::DocumentFrequency as usize, df);
-    draft.fill(Part::Idf as usize, idf.iter().map(|&idf| idf as f32));
-    draft.fill(Part::PostingStarts as usize, places.starts.iter().copied());
-    let postings = draft.part(Part::Postings as usize);
-    let largest = place_postings(postings, chunks, &idf, places, config.model);
-    draft.fill(Part::Largest as usize, largest);
+    draft.fill(Part::Buckets as usize, dictionary.starts);
+    draft.fill(Part::Tags as usize, dictionary.tags);
+    draft.fill(Part::Codes as usize, places.lists.iter().map(|list| list.code()));
+    draft.fill(Part::ListStarts as usize, places.bucket_starts.iter().copied());
+    let lists = draft.part(Part::Lists as usize);
+    let norms = place_postings(lists, chunks, &idf, places, config.model);
+    if keeping == Keeping::Levels {
+        draft.fill(Part::Norms as usize, norms);
+    }
     draft.finish(&FORMAT)
 }
 
@@ -150,53 +140,72 @@ fn count(rows: &[SkillIdx], library: &Library, pages: &Pages, config: &SparseCon
 
 /// Where the postings of each term lie, segment by segment.
 struct Places {
-    /// First byte of each term's, and the end of the last.
+    lists: Vec<List>,
+    /// First byte of each.
     starts: Vec<u64>,
-    /// How many there are.
-    counts: Vec<u32>,
+    /// First byte of each bucket's.
+    bucket_starts: Vec<u64>,
+    bytes: usize,
 }
 
 impl Places {
     /// A term that counts nothing anywhere needs no postings.
-    fn of(chunks: &[Counted], idf: &[f64], skills: usize) -> Self {
-        let mut counts = vec![0; skills.div_ceil(SEGMENT) * idf.len()];
+    fn of(
+        chunks: &[Counted],
+        idf: &[f64],
+        buckets: &[u32],
+        skills: usize,
+        keeping: Keeping,
+    ) -> Self {
+        let segments = skills.div_ceil(SEGMENT);
+        let mut counts = vec![(0_u32, keeping == Keeping::Weights); segments * idf.len()];
         for (at, chunk) in chunks.iter().enumerate() {
             let segment = &mut counts[at * CHUNK / SEGMENT * idf.len()..][..idf.len()];
-            chunk.counts.iter().for_each(|&(term, _)| segment[term as usize] += 1);
+            for &(term, tf) in &chunk.counts {
+                let (count, varied) = &mut segment[term as usize];
+                *count += 1;
+                *varied |= tf > 1;
+            }
         }
-        counts
-            .iter_mut()
-            .zip(idf.iter().cycle())
-            .filter(|(_, idf)| **idf == 0.0)
-            .for_each(|(count, _)| *count = 0);
-        let mut end = 0;
-        let ends = counts.iter().enumerate().map(|(at, &count)| {
-            end += Postings::size(count as usize, rows_of(at / idf.len(), skills)) as u64;
-            end
-        });
-        Self { starts: std::iter::once(0).chain(ends).collect(), counts }
-    }
-
-    fn bytes(&self) -> usize {
-        self.starts.last().map_or(0, |&end| end as usize)
+        let mut places = Self {
+            lists: Vec::with_capacity(counts.len()),
+            starts: Vec::with_capacity(counts.len()),
+            bucket_starts: Vec::with_capacity(segments * buckets.len()),
+            bytes: 0,
+        };
+        for segment in 0..segments {
+            let rows = rows_of(segment, skills);
+            for bucket in buckets.windows(2) {
+                places.bucket_starts.push(places.bytes as u64);
+                for rank in bucket[0] as usize..bucket[1] as usize {
+                    let (count, varied) = counts[segment * idf.len() + rank];
+                    let list = List::of(count, rows, varied, idf[rank] != 0.0);
+                    places.starts.push(places.bytes as u64);
+                    places.bytes += list.size(rows, keeping);
+                    places.lists.push(list);
+                }
+            }
+        }
+        places
     }
 }
 
 /// Writes each skill's weights to the places of its terms; rows ascend within a term because
-/// skills are taken in order. Gives the largest weight of each term.
+/// skills are taken in order. Gives what the length of each skill makes of them.
 fn place_postings(
-    postings: &mut [u8],
+    bytes: &mut [u8],
     chunks: Vec<Counted>,
     idf: &[f64],
-    places: Places,
+    mut places: Places,
     model: SparseModel,
 ) -> Vec<f32> {
     const _: () = assert!(SEGMENT.is_multiple_of(CHUNK), "no chunk lies in two segments");
-    let mut placed = vec![0; places.counts.len()];
-    let mut largest = vec![0.0_f32; idf.len()];
+    let keeping = model.keeping();
+    let mut placed = vec![0_u32; places.lists.len()];
     let skills: usize = chunks.iter().map(|chunk| chunk.lengths.len()).sum();
     let length: u64 = chunks.iter().flat_map(|chunk| &chunk.lengths).map(|&l| u64::from(l)).sum();
     let mean_length = length as f64 / skills.max(1) as f64;
+    let mut norms = Vec::with_capacity(skills);
     let mut row = 0;
     for chunk in chunks {
         let segment = row / SEGMENT * idf.len();
@@ -213,33 +222,40 @@ fn place_postings(
             } else {
                 1.0
             };
+            norms.push(scale as f32);
             for count in counts {
-                let term = count.0 as usize;
-                if idf[term] != 0.0 {
-                    let weight = (weight(count) * scale) as f32;
-                    largest[term] = largest[term].max(weight.abs());
-                    let place = segment + term;
-                    let (all, at) = (places.counts[place] as usize, placed[place]);
-                    placed[place] += 1;
-                    let bytes = &mut postings[places.starts[place] as usize..];
-                    let in_segment = row % SEGMENT;
-                    if Postings::is_common(all, rows_of(row / SEGMENT, skills)) {
-                        bytes[in_segment * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
-                        continue;
-                    }
-                    let (rows, weights) = bytes.split_at_mut(Postings::weights_at(all));
+                let (term, level) = (count.0 as usize, level(count.1));
+                let (list, at) = (&mut places.lists[segment + term], placed[segment + term]);
+                placed[segment + term] += 1;
+                let bytes = &mut bytes[places.starts[segment + term] as usize..];
+                let in_segment = row % SEGMENT;
+                let at = if list.form == Form::Common { in_segment } else { at as usize };
+                if matches!(list.form, Form::Varied | Form::Once) {
+                    let rows = &mut bytes[list.rows_at()..];
                     rows[at * 2..][..2].copy_from_slice(&(in_segment as u16).to_ne_bytes());
-                    weights[at * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
                 }
+                if matches!(list.form, Form::Once | Form::Silent) {
+                    continue;
+                }
+                let values = &mut bytes[list.values_at(keeping)..];
+                let counts = match keeping {
+                    Keeping::Weights => {
+                        let weight = (weight(count) * scale) as f32;
+                        values[at * 4..][..4].copy_from_slice(&weight.to_ne_bytes());
+                        weight
+                    }
+                    Keeping::Levels => {
+                        set_level(values, at, level);
+                        ROOTS[usize::from(level)] * scale as f32
+                    }
+                };
+                list.largest = list.largest.max(counts.abs());
             }
             row += 1;
         }
     }
-    largest
-}
-
-fn strings_of(skill: &Skill) -> [&str; 3] {
-    let description = skill.description.as_str();
-    let end = description.char_indices().nth(BLURB_CHARS).map_or(description.len(), |(at, _)| at);
-    [skill.id.as_str(), &skill.name, &description[..end]]
+    for (list, &start) in places.lists.iter().zip(&places.starts) {
+        list.write(&mut bytes[start as usize..]);
+    }
+    norms
 }

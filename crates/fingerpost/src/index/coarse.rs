@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dense::CHUNK;
 use super::top_k::kth;
-use crate::embedding::Vectors;
+use crate::embedding::{Vectors, round};
 use crate::sections::Sections;
 
 /// What a coarse copy keeps of each number.
@@ -108,9 +108,36 @@ impl Coarse {
         Self { coarseness, dimensions, bytes: Bytes::Owned(bytes) }
     }
 
+    /// Rounded vectors, which are in bytes what they are: nothing is off.
+    pub(super) fn of_rounded(vectors: &Vectors) -> Self {
+        let (coarseness, dimensions) = (Coarseness::Bytes, vectors.dimensions());
+        let size = coarseness.row_size(dimensions);
+        let mut bytes = vec![0; vectors.len() * size];
+        let rows = vectors.values().par_chunks_exact(dimensions.max(1));
+        bytes.par_chunks_exact_mut(size).zip(rows).for_each(|(copy, row)| {
+            let (numbers, rest) = copy.split_at_mut(dimensions);
+            let step = round(row, bytemuck::cast_slice_mut(numbers));
+            rest[..4].copy_from_slice(&step.to_le_bytes());
+        });
+        Self { coarseness, dimensions, bytes: Bytes::Owned(bytes) }
+    }
+
+    /// A row of rounded vectors.
+    pub(super) fn rounded_row(&self, row: usize) -> impl Iterator<Item = f32> {
+        let size = self.coarseness.row_size(self.dimensions);
+        let (numbers, rest) = self.bytes()[row * size..][..size].split_at(self.dimensions);
+        let step = f32::from_le_bytes(rest.as_chunks().0[0]);
+        numbers.iter().map(move |&number| f32::from(number.cast_signed()) * step)
+    }
+
     /// A copy that is a section of the file with its vectors.
     pub(super) fn opened(coarseness: Coarseness, dimensions: usize, file: Arc<Sections>) -> Self {
         Self { coarseness, dimensions, bytes: Bytes::Opened(file) }
+    }
+
+    /// Numbers of a row.
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
     }
 
     /// What it keeps of each number.

@@ -4,7 +4,7 @@
 //! request has a coarse copy beside it ([`super::coarse`]), which says which rows to compare. Scores
 //! are summed in a fixed order, so that threads cannot change a ranking.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,23 @@ pub(super) const CHUNK: usize = 4096;
 /// Vectors to be searched.
 #[derive(Debug, Clone)]
 pub struct DenseIndex {
-    vectors: Vectors,
+    rows: usize,
+    values: Values,
     coarse: Option<Coarse>,
     /// The file that they are in, if they are in one.
     file: Option<Arc<Sections>>,
 }
 
-const FORMAT: Format = Format { magic: *b"FPVECTOR", version: 2, kind: "file of vectors" };
+/// Where the numbers are.
+#[derive(Debug, Clone)]
+enum Values {
+    Full(Vectors),
+    /// In the coarse copy, which has all there is of rounded vectors: unpacked when somebody wants
+    /// them all.
+    Rounded(OnceLock<Vectors>),
+}
+
+const FORMAT: Format = Format { magic: *b"FPVECTOR", version: 3, kind: "file of vectors" };
 
 /// Description, [`VALUES`] and [`COPY`].
 const PARTS: usize = 3;
@@ -85,7 +95,18 @@ impl DenseIndex {
     pub fn new(vectors: Vectors) -> Self {
         let coarseness = Coarseness::suiting(vectors.len(), vectors.dimensions());
         let coarse = coarseness.map(|coarseness| Coarse::of(&vectors, coarseness));
-        Self { vectors, coarse, file: None }
+        Self::with(vectors, coarse)
+    }
+
+    /// Vectors that are rounded ([`Vectors::rounded`]): a quarter of the bytes, and nothing is lost.
+    /// What is too large to be read in bytes for every request is kept as it is.
+    pub fn rounded(vectors: Vectors) -> Self {
+        let suiting = Coarseness::suiting(vectors.len(), vectors.dimensions());
+        if suiting == Some(Coarseness::Signs) {
+            return Self::new(vectors);
+        }
+        let (rows, coarse) = (vectors.len(), Some(Coarse::of_rounded(&vectors)));
+        Self { rows, values: Values::Rounded(OnceLock::from(vectors)), coarse, file: None }
     }
 
     /// Vectors with a copy made before, or none.
@@ -94,19 +115,19 @@ impl DenseIndex {
     /// If the copy is not one of as many rows of this length.
     pub fn with(vectors: Vectors, coarse: Option<Coarse>) -> Self {
         assert!(coarse.as_ref().is_none_or(|copy| copy.is_of(&vectors)), "a copy of the vectors");
-        Self { vectors, coarse, file: None }
+        Self { rows: vectors.len(), values: Values::Full(vectors), coarse, file: None }
     }
 
     /// The bytes to keep on disk.
     pub fn to_bytes(&self) -> Vec<u8> {
         let copy = self.coarse.as_ref().map_or(&[][..], Coarse::bytes);
-        let meta = Meta {
-            dimensions: self.vectors.dimensions(),
-            rows: self.vectors.len(),
-            coarseness: self.coarse.as_ref().map(Coarse::coarseness),
+        let (dimensions, values) = match (&self.values, &self.coarse) {
+            (Values::Full(vectors), _) => (vectors.dimensions(), vectors.values()),
+            (Values::Rounded(_), copy) => (copy.as_ref().map_or(0, Coarse::dimensions), &[][..]),
         };
+        let coarseness = self.coarse.as_ref().map(Coarse::coarseness);
+        let meta = Meta { dimensions, rows: self.rows, coarseness };
         let meta = serde_json::to_vec(&meta).expect("plain data");
-        let values = self.vectors.values();
         let mut draft = Draft::new(&[meta.len(), size_of_val(values), copy.len()]);
         draft.part::<u8>(0).copy_from_slice(&meta);
         draft.part::<f32>(VALUES).copy_from_slice(values);
@@ -123,8 +144,9 @@ impl DenseIndex {
             serde_json::from_slice(file.slice(0, 0..file.len::<u8>(0)))
                 .map_err(|_| damaged("its description"))?;
         let copied = |kind: Coarseness| kind.row_size(dimensions).checked_mul(rows);
+        let is_rounded = file.len::<u8>(VALUES) == 0 && coarseness == Some(Coarseness::Bytes);
         let fits = (1..1 << 20).contains(&dimensions)
-            && rows.checked_mul(dimensions).is_some_and(|n| n == file.len::<f32>(VALUES))
+            && (is_rounded || rows.checked_mul(dimensions) == Some(file.len::<f32>(VALUES)))
             && file.len::<u8>(VALUES).is_multiple_of(size_of::<f32>())
             && coarseness.map_or(Some(0), copied) == Some(file.len::<u8>(COPY));
         if !fits {
@@ -133,9 +155,22 @@ impl DenseIndex {
         let read = if coarseness.is_some() { COPY } else { VALUES };
         file.check(read, 0..file.len::<u8>(read));
         file.sound()?;
-        let vectors = Vectors::opened(dimensions, Arc::clone(&file));
+        let values = match is_rounded {
+            true => Values::Rounded(OnceLock::new()),
+            false => Values::Full(Vectors::opened(dimensions, Arc::clone(&file))),
+        };
         let coarse = coarseness.map(|kind| Coarse::opened(kind, dimensions, Arc::clone(&file)));
-        Ok(Self { vectors, coarse, file: Some(file) })
+        Ok(Self { rows, values, coarse, file: Some(file) })
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// True if there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
     }
 
     /// Was everything sound that was read so far?
@@ -148,14 +183,29 @@ impl DenseIndex {
         self.file.as_ref().map_or(Ok(()), |file| file.check_all())
     }
 
-    /// One row.
-    pub fn row(&self, skill: SkillIdx) -> &[f32] {
-        self.vectors.checked_row(skill.row())
+    /// Cosine of a row and a request of length one.
+    pub fn score(&self, skill: SkillIdx, request: &[f32]) -> f32 {
+        match (&self.values, &self.coarse) {
+            (Values::Rounded(_), Some(copy)) => {
+                let row: Vec<f32> = copy.rounded_row(skill.row()).collect();
+                dot(&row, request)
+            }
+            _ => dot(self.vectors().checked_row(skill.row()), request),
+        }
     }
 
-    /// The vectors.
+    /// All vectors.
     pub fn vectors(&self) -> &Vectors {
-        &self.vectors
+        match (&self.values, &self.coarse) {
+            (Values::Full(vectors), _) => vectors,
+            (Values::Rounded(vectors), copy) => vectors.get_or_init(|| {
+                let Some(copy) = copy.as_ref().filter(|_| self.rows > 0) else {
+                    return Vectors::default();
+                };
+                let values = (0..self.rows).flat_map(|row| copy.rounded_row(row)).collect();
+                Vectors::of_unit_rows(copy.dimensions(), values)
+            }),
+        }
     }
 
     /// The coarse copy, where there is one.
@@ -166,8 +216,8 @@ impl DenseIndex {
     /// The best `k` rows by cosine, best first; equal ones in the order of ids. Rows that point away
     /// from the request are no hits.
     pub fn search(&self, request: &[f32], k: usize) -> Vec<Hit> {
-        let Some(coarse) = &self.coarse else { return nearest(&self.vectors, request, k) };
-        let score = |row: u32| dot(self.row(SkillIdx(row)), request);
+        let Some(coarse) = &self.coarse else { return nearest(self.vectors(), request, k) };
+        let score = |row: u32| self.score(SkillIdx(row), request);
         let mut hits: Vec<Hit> = coarse
             .candidates(request, k)
             .into_iter()
@@ -234,6 +284,27 @@ mod tests {
                 prop_assert_eq!(index.search(request, k), nearest(&vectors, request, k));
             }
         }
+    }
+
+    /// Rounded vectors are a quarter of the bytes, and a file gives back what was put in.
+    #[test]
+    fn rounded_vectors_are_kept_in_bytes() {
+        let vectors = crowded(300, 48, 5).rounded();
+        assert!(vectors.clone().rounded() == vectors, "once is enough");
+        let made = DenseIndex::rounded(vectors.clone());
+        let bytes = made.to_bytes();
+        assert!(bytes.len() < 300 * 48 * 2, "{}", bytes.len());
+        let opened = DenseIndex::open(Blob::of(&bytes)).unwrap();
+        assert!(*opened.vectors() == vectors);
+        for row in [0, 7, 299] {
+            let request = vectors.row(row);
+            let expected = nearest(&vectors, request, 20);
+            assert_eq!(opened.search(request, 20), expected);
+            assert_eq!(made.search(request, 20), expected);
+            assert_eq!(opened.score(expected[3].skill, request), expected[3].score);
+        }
+        let none = DenseIndex::rounded(Vectors::default());
+        assert!(none.is_empty() && none.vectors().is_empty());
     }
 
     #[test]

@@ -1,19 +1,20 @@
 //! What do the bytes of an index mean?
 //!
-//! A file of [`Sections`]: names, a hash table of terms, weights of terms, and postings. In memory
-//! and on disk it is the same bytes.
+//! A file of [`Sections`]: terms by their hashes, and the skills that have each. In memory and on disk
+//! it is the same bytes.
 
 use serde::{Deserialize, Serialize};
 
 use super::SparseConfig;
-use super::vocabulary::Terms;
+use super::dictionary::{Terms, place};
+use super::postings::{Keeping, List, Postings, SEGMENT, rows_of};
 pub use crate::sections::FileError as IndexError;
 use crate::sections::{Format, Sections};
 use crate::store::Blob;
 
 /// Version of the format, raised as well when a view shows other text; a file of another one is
 /// rebuilt.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 pub(super) const FORMAT: Format =
     Format { magic: *b"FPSPARSE", version: FORMAT_VERSION, kind: "sparse index" };
@@ -26,72 +27,27 @@ pub(super) struct Meta {
     pub(super) made_from: String,
     pub(super) skills: usize,
     pub(super) terms: usize,
-}
-
-/// Rows of one segment: so many that a row of it fits in two bytes. Short postings are read
-/// quicker, and an index of two bytes into as many scores needs no check.
-pub(super) const SEGMENT: usize = 1 << 16;
-
-/// The skills of one segment that have a term, and what the term counts in each.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Postings<'a> {
-    /// Few have it: the rows that do, ascending, and the weight of each. In the file the rows come
-    /// first, then, aligned, the weights.
-    Rare { rows: &'a [u16], weights: &'a [f32] },
-    /// Many have it: the weight of every row, zero for those that do not. That takes up to
-    /// three times the space, and the weight of any row is at hand.
-    Common { weights: &'a [f32] },
-}
-
-impl Postings<'_> {
-    /// Do so many of a segment's rows make a common term?
-    pub(super) fn is_common(count: usize, rows: usize) -> bool {
-        count * 5 > rows
-    }
-
-    /// Bytes of so many in a segment of so many rows.
-    pub(super) fn size(count: usize, rows: usize) -> usize {
-        match Self::is_common(count, rows) {
-            true => rows * size_of::<f32>(),
-            false => Self::weights_at(count) + count * size_of::<f32>(),
-        }
-    }
-
-    /// Where, of so many of a rare term, the weights begin.
-    pub(super) fn weights_at(count: usize) -> usize {
-        (count * size_of::<u16>()).next_multiple_of(size_of::<f32>())
-    }
-}
-
-/// Rows of a segment; all but the last are full.
-pub(super) fn rows_of(segment: usize, skills: usize) -> usize {
-    (skills - segment * SEGMENT).min(SEGMENT)
+    /// Of the hashes.
+    pub(super) seed: u64,
 }
 
 /// The parts of the file, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Meta,
-    /// Three strings a skill: id, name, start of the description.
-    StringEnds,
-    Strings,
-    /// Hashes of the names, ascending, and the row of each: a long request can name dozens of
-    /// things, and each may be a skill.
-    NameHashes,
-    NameRows,
-    TermSlots,
-    TermOffsets,
-    Terms,
-    DocumentFrequency,
-    Idf,
-    /// The largest weight of each term, without its sign.
-    Largest,
-    /// Where the postings of each term start, segment by segment, and the end of the last.
-    PostingStarts,
-    Postings,
+    /// The first term of each bucket, and the end of the last.
+    Buckets,
+    Tags,
+    /// What each term's list is, segment by segment.
+    Codes,
+    /// Where the lists of each bucket begin, segment by segment.
+    ListStarts,
+    Lists,
+    /// What a skill's length makes of its levels; empty where weights are kept.
+    Norms,
 }
 
-pub(super) const PARTS: usize = Part::Postings as usize + 1;
+pub(super) const PARTS: usize = Part::Norms as usize + 1;
 
 /// An open index file.
 #[derive(Debug)]
@@ -110,98 +66,93 @@ impl Layout {
         let length = sections.len::<u8>(Part::Meta as usize);
         let meta: Meta = serde_json::from_slice(sections.slice(Part::Meta as usize, 0..length))
             .map_err(|_| damaged("its description"))?;
+        let starts = sections.len::<u8>(Part::Buckets as usize);
+        let buckets = (starts / size_of::<u32>()).saturating_sub(1);
+        let segments = meta.skills.div_ceil(SEGMENT);
+        let norms = if meta.config.model.keeping() == Keeping::Levels { meta.skills } else { 0 };
         let expected = [
-            (Part::StringEnds, meta.skills * 3 * 8),
-            (Part::NameHashes, meta.skills * 8),
-            (Part::NameRows, meta.skills * 4),
-            (Part::TermOffsets, (meta.terms + 1) * 4),
-            (Part::DocumentFrequency, meta.terms * 4),
-            (Part::Idf, meta.terms * 4),
-            (Part::Largest, meta.terms * 4),
-            (Part::PostingStarts, (meta.skills.div_ceil(SEGMENT) * meta.terms + 1) * 8),
+            (Part::Buckets, (buckets + 1).checked_mul(4)),
+            (Part::Tags, meta.terms.checked_mul(4)),
+            (Part::Codes, segments.checked_mul(meta.terms)),
+            (Part::ListStarts, segments.checked_mul(buckets).and_then(|n| n.checked_mul(8))),
+            (Part::Norms, norms.checked_mul(4)),
         ];
-        let fits = |&(part, size): &(Part, usize)| sections.len::<u8>(part as usize) == size;
-        let slots = sections.len::<u64>(Part::TermSlots as usize);
-        if !expected.iter().all(fits) || !slots.is_power_of_two() {
+        let fits =
+            |&(part, size): &(Part, Option<usize>)| size == Some(sections.len::<u8>(part as usize));
+        if buckets == 0 || !expected.iter().all(fits) {
             return Err(damaged("its table of sections"));
         }
         Ok(Self { meta, sections })
     }
 
+    /// Every term, and the tables to find it by.
+    pub(super) fn terms(&self) -> Terms<'_> {
+        let (starts, tags) = (Part::Buckets as usize, Part::Tags as usize);
+        Terms { sections: &self.sections, starts, tags, seed: self.meta.seed }
+    }
+
+    /// What a skill's length makes of its levels, of a segment; `None` where weights are kept.
+    pub(super) fn norms(&self, segment: usize) -> Option<&[f32]> {
+        (self.keeping() == Keeping::Levels).then(|| {
+            let start = segment * SEGMENT;
+            let rows = start..start + rows_of(segment, self.meta.skills);
+            self.sections.slice(Part::Norms as usize, rows)
+        })
+    }
+
+    /// How many skills have a term. Where that is damaged, nobody: the file is remembered to be.
+    pub(super) fn document_frequency(&self, term: u32) -> u32 {
+        let segments = 0..self.meta.skills.div_ceil(SEGMENT);
+        let count = |segment| match self.list(segment, term) {
+            Ok((list, _)) => list.count,
+            Err(_) => {
+                self.sections.distrust();
+                0
+            }
+        };
+        segments.map(count).sum()
+    }
+
+    /// How rare a term is, under the index's model.
+    pub(super) fn idf(&self, term: u32) -> f32 {
+        let worth = if self.terms().counts_half(term) { 0.5 } else { 1.0 };
+        let df = self.document_frequency(term);
+        (self.meta.config.model.idf(self.meta.skills, df) * worth) as f32
+    }
+
     /// The postings of a term in a segment.
     pub(super) fn postings(&self, segment: usize, term: u32) -> Result<Postings<'_>, IndexError> {
-        let sections = &self.sections;
-        let at = segment * self.meta.terms + term as usize;
-        let &[start, end] = sections.slice::<u64>(Part::PostingStarts as usize, at..at + 2) else {
-            return Err(IndexError::Damaged { what: "its table of postings" });
+        let (list, at) = self.list(segment, term)?;
+        let rows = rows_of(segment, self.meta.skills);
+        let bytes = at..at + list.size(rows, self.keeping());
+        let bytes = self.sections.slice(Part::Lists as usize, bytes);
+        // A stranger's file may say anything.
+        let postings = list.postings(bytes, rows, self.keeping());
+        postings.ok_or(IndexError::Damaged { what: "its postings are not where they should be" })
+    }
+
+    /// A term's list in a segment, and where it begins: after those before it in its bucket.
+    fn list(&self, segment: usize, term: u32) -> Result<(List, usize), IndexError> {
+        let Self { sections, meta } = self;
+        let (bucket, position) = place(term);
+        let first = segment * meta.terms + self.terms().first(bucket);
+        let codes: &[u8] = sections.slice(Part::Codes as usize, first..first + position + 1);
+        let damaged = || IndexError::Damaged { what: "its table of postings" };
+        let (&code, before) = codes.split_last().ok_or_else(damaged)?;
+        let start = segment * self.terms().buckets() + bucket;
+        let mut at = sections.get::<u64>(Part::ListStarts as usize, start) as usize;
+        let read = |code: u8, at: usize| match List::read(code, &[]) {
+            Some(list) => Some(list),
+            None => List::read(code, sections.slice(Part::Lists as usize, at..at.checked_add(8)?)),
         };
-        let bytes: &[u8] = sections.slice(Part::Postings as usize, start as usize..end as usize);
-        if bytes.len() as u64 != end.wrapping_sub(start) {
-            return Err(IndexError::Damaged { what: "the checksum of its postings does not fit" });
+        let rows = rows_of(segment, meta.skills);
+        for &code in before {
+            at += read(code, at).ok_or_else(damaged)?.size(rows, self.keeping());
         }
-        // A stranger's file may say anything; ours are aligned.
-        let strange = |_| IndexError::Damaged { what: "its postings are not where they should be" };
-        // No rare term's postings are that long.
-        if bytes.len() == rows_of(segment, self.meta.skills) * size_of::<f32>() {
-            let weights = bytemuck::try_cast_slice(bytes).map_err(strange)?;
-            return Ok(Postings::Common { weights });
-        }
-        let count = bytes.len() / (size_of::<u16>() + size_of::<f32>());
-        let (rows, weights) = bytes.split_at(Postings::weights_at(count));
-        let rows = &bytemuck::try_cast_slice(rows).map_err(strange)?[..count];
-        Ok(Postings::Rare { rows, weights: bytemuck::try_cast_slice(weights).map_err(strange)? })
+        Ok((read(code, at).ok_or_else(damaged)?, at))
     }
 
-    /// Every term, and the table to find it by.
-    pub(super) fn terms(&self) -> Terms<'_> {
-        Terms {
-            sections: &self.sections,
-            slots: Part::TermSlots as usize,
-            offsets: Part::TermOffsets as usize,
-            text: Part::Terms as usize,
-        }
-    }
-
-    pub(super) fn term(&self, number: u32) -> &str {
-        std::str::from_utf8(self.terms().term(number)).unwrap_or_default()
-    }
-
-    pub(super) fn string(&self, number: usize) -> &str {
-        self.sections.text_of(Part::StringEnds as usize, Part::Strings as usize, number)
-    }
-
-    pub(super) fn idf(&self, term: u32) -> f32 {
-        self.sections.get(Part::Idf as usize, term as usize)
-    }
-
-    /// The weights of all terms, of which those of `used` are checked.
-    pub(super) fn idfs(&self, used: &[u32]) -> &[f32] {
-        for &term in used {
-            self.idf(term);
-        }
-        self.sections.raw(Part::Idf as usize)
-    }
-
-    pub(super) fn largest(&self, term: u32) -> f32 {
-        self.sections.get(Part::Largest as usize, term as usize)
-    }
-
-    pub(super) fn document_frequency(&self, term: u32) -> u32 {
-        self.sections.get(Part::DocumentFrequency as usize, term as usize)
-    }
-
-    /// The rows of the skills whose names have this hash.
-    pub(super) fn named(&self, hash: u64) -> impl Iterator<Item = u32> {
-        let (hashes, rows) = (Part::NameHashes as usize, Part::NameRows as usize);
-        let at = |at: usize| self.sections.get::<u64>(hashes, at);
-        let (mut low, mut high) = (0, self.meta.skills);
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if at(middle) < hash { low = middle + 1 } else { high = middle }
-        }
-        (low..self.meta.skills)
-            .take_while(move |&place| self.sections.get::<u64>(hashes, place) == hash)
-            .map(move |place| self.sections.get(rows, place))
-            .filter(|&row: &u32| (row as usize) < self.meta.skills)
+    fn keeping(&self) -> Keeping {
+        self.meta.config.model.keeping()
     }
 }

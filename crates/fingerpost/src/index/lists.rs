@@ -1,6 +1,6 @@
 //! How are the weights of a request's terms added up?
 
-use super::file::{Postings, SEGMENT};
+use super::postings::{Postings, ROOTS, SEGMENT, Values};
 use super::prefetch::prefetch;
 
 /// Lists that are on their way while one is added: a short one is over before the next arrives.
@@ -9,21 +9,26 @@ const AHEAD: usize = 4;
 /// What the terms of a request give to the skills of one segment.
 #[derive(Debug, Default)]
 pub(super) struct Lists<'a> {
-    /// Rows, weights and the request's own weight.
-    rare: Vec<(&'a [u16], &'a [f32], f32)>,
-    common: Vec<(&'a [f32], f32)>,
+    /// Rows, values and the request's own weight.
+    rare: Vec<(&'a [u16], Values<'a>, f32)>,
+    common: Vec<(Values<'a>, f32)>,
     /// The most that the common terms can give to a skill.
     pub(super) most_from_common: f32,
+    /// What a row's sum is multiplied with, where weights do not have it in them.
+    norms: Option<&'a [f32]>,
 }
 
 impl<'a> Lists<'a> {
-    /// Takes the postings of a term that counts `weight` in the request, and in a skill `largest`
-    /// at most.
-    pub(super) fn push(&mut self, postings: Postings<'a>, weight: f32, largest: f32) {
+    pub(super) fn new(norms: Option<&'a [f32]>) -> Self {
+        Self { norms, ..Self::default() }
+    }
+
+    /// Takes the postings of a term that counts `weight` in the request.
+    pub(super) fn push(&mut self, postings: Postings<'a>, weight: f32) {
         match postings {
-            Postings::Rare { rows, weights } => self.rare.push((rows, weights, weight)),
-            Postings::Common { weights } => {
-                self.common.push((weights, weight));
+            Postings::Rare { rows, values } => self.rare.push((rows, values, weight)),
+            Postings::Common { values, largest } => {
+                self.common.push((values, weight));
                 self.most_from_common += weight.abs() * largest;
             }
         }
@@ -31,23 +36,46 @@ impl<'a> Lists<'a> {
 
     /// Adds what the rare terms give to the skills that have them.
     pub(super) fn add_rare(&self, scores: &mut [f32; SEGMENT]) {
-        for (at, &(rows, weights, weight)) in self.rare.iter().enumerate() {
-            if let Some((rows, weights, _)) = self.rare.get(at + AHEAD) {
+        for (at, &(rows, values, weight)) in self.rare.iter().enumerate() {
+            if let Some((rows, values, _)) = self.rare.get(at + AHEAD) {
                 prefetch(rows);
-                prefetch(weights);
+                match values {
+                    Values::Weights(weights) => prefetch(weights),
+                    Values::Levels(levels) => prefetch(levels),
+                    Values::Once => {}
+                }
             }
-            add(scores, rows, weights, weight);
+            match values {
+                Values::Weights(weights) => add(scores, rows, weights, weight),
+                Values::Levels(levels) => add_levels(scores, rows, levels, weight),
+                Values::Once => rows.iter().for_each(|&row| scores[usize::from(row)] += weight),
+            }
+        }
+        if let Some(norms) = self.norms {
+            scores.iter_mut().zip(norms).for_each(|(score, norm)| *score *= norm);
         }
     }
 
     /// Adds what the common terms give to every row.
     pub(super) fn add_common(&self, scores: &mut [f32]) {
-        for &(weights, weight) in &self.common {
-            for (score, &counts) in scores.iter_mut().zip(weights) {
-                *score += weight * counts;
+        for &(values, weight) in &self.common {
+            match (values, self.norms) {
+                (Values::Weights(weights), _) => {
+                    let rows = scores.iter_mut().zip(weights);
+                    rows.for_each(|(score, &counts)| *score += weight * counts);
+                }
+                (_, norms) => {
+                    for (at, score) in scores.iter_mut().enumerate() {
+                        *score += weight * values.get(at) * norm_of(norms, at);
+                    }
+                }
             }
         }
     }
+}
+
+fn norm_of(norms: Option<&[f32]>, row: usize) -> f32 {
+    norms.map_or(1.0, |norms| norms[row])
 }
 
 /// The scores of some rows, ascending, with what the common terms of their segments add.
@@ -57,9 +85,16 @@ pub(super) fn total(lists: &[Lists<'_>], scores: &[f32], rows: &[u32], totals: &
     let mut start = 0;
     for (segment, lists) in lists.iter().enumerate() {
         let end = rows.partition_point(|&row| (row as usize) < (segment + 1) * SEGMENT);
-        for &(weights, weight) in &lists.common {
-            for (total, &row) in totals[start..end].iter_mut().zip(&rows[start..end]) {
-                *total += weight * weights[row as usize % SEGMENT];
+        let rows = rows[start..end].iter().map(|&row| row as usize % SEGMENT);
+        for &(values, weight) in &lists.common {
+            let totals = totals[start..end].iter_mut().zip(rows.clone());
+            match values {
+                Values::Weights(weights) => {
+                    totals.for_each(|(total, row)| *total += weight * weights[row]);
+                }
+                _ => totals.for_each(|(total, row)| {
+                    *total += weight * values.get(row) * norm_of(lists.norms, row);
+                }),
             }
         }
         start = end;
@@ -72,5 +107,19 @@ pub(super) fn total(lists: &[Lists<'_>], scores: &[f32], rows: &[u32], totals: &
 fn add(scores: &mut [f32; SEGMENT], rows: &[u16], weights: &[f32], weight: f32) {
     for (&row, &counts) in rows.iter().zip(weights) {
         scores[usize::from(row)] += weight * counts;
+    }
+}
+
+/// The same for levels, two of which are read at a time.
+#[inline(never)]
+fn add_levels(scores: &mut [f32; SEGMENT], rows: &[u16], levels: &[u8], weight: f32) {
+    let gives = ROOTS.map(|root| weight * root);
+    let (pairs, last) = rows.as_chunks::<2>();
+    for (&[first, second], &levels) in pairs.iter().zip(levels) {
+        scores[usize::from(first)] += gives[usize::from(levels & 15)];
+        scores[usize::from(second)] += gives[usize::from(levels >> 4)];
+    }
+    if let (&[row], Some(&levels)) = (last, levels.get(pairs.len())) {
+        scores[usize::from(row)] += gives[usize::from(levels & 15)];
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::postings::{Keeping, ROOTS, level};
+
 /// The weighting of a sparse index.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -14,7 +16,7 @@ pub enum SparseModel {
     Bm25(Bm25),
     /// Cosine of TF-IDF vectors with idf = ln(N / (1 + df)), which may be negative.
     Tfidf,
-    /// Cosine with the square root of tf and idf = ln(1 + N / df): ours, for phrases.
+    /// Cosine with the square root of tf, in levels, and idf = ln(1 + N / df): ours, for phrases.
     Cosine,
 }
 
@@ -108,8 +110,13 @@ impl SparseModel {
                 idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length / mean_length))
             }
             SparseModel::Tfidf => tf / length * idf,
-            SparseModel::Cosine => tf.sqrt() * idf,
+            SparseModel::Cosine => f64::from(ROOTS[usize::from(level(tf as u32))]) * idf,
         }
+    }
+
+    /// What is kept of a term in a skill: pairs of words are too many for their weights.
+    pub(super) fn keeping(self) -> Keeping {
+        if self == SparseModel::Cosine { Keeping::Levels } else { Keeping::Weights }
     }
 
     /// Are a skill's weights scaled to length one?
@@ -117,26 +124,24 @@ impl SparseModel {
         matches!(self, SparseModel::Tfidf | SparseModel::Cosine)
     }
 
-    /// Weights of a request, given the numbers of its known terms, sorted, with repetitions.
-    pub(super) fn query_weights(self, known: &[u32], idf: &[f32]) -> Vec<(u32, f32)> {
-        let groups = known.chunk_by(|a, b| a == b);
-        match self {
-            SparseModel::Bm25(_) => groups.map(|group| (group[0], 1.0)).collect(),
-            SparseModel::Tfidf | SparseModel::Cosine => {
-                let total = known.len() as f64;
-                let weights: Vec<(u32, f64)> = groups
-                    .map(|group| {
-                        let idf = f64::from(idf[group[0] as usize]);
-                        let count = group.len() as f64;
-                        let tf =
-                            if self == SparseModel::Cosine { count.sqrt() } else { count / total };
-                        (group[0], tf * idf)
-                    })
-                    .collect();
-                let norm = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
-                let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
-                weights.into_iter().map(|(term, w)| (term, (w * scale) as f32)).collect()
-            }
+    /// Weights of a request's known terms, given how often it has each and how rare each is.
+    pub(super) fn query_weights(
+        self,
+        counts: impl Iterator<Item = usize> + Clone,
+        idf: &[f32],
+    ) -> Vec<f32> {
+        if let SparseModel::Bm25(_) = self {
+            return vec![1.0; idf.len()];
         }
+        let total: usize = counts.clone().sum();
+        let weight = |(count, &idf): (usize, &f32)| {
+            let count = count as f64;
+            let tf = if self == SparseModel::Cosine { count.sqrt() } else { count / total as f64 };
+            tf * f64::from(idf)
+        };
+        let weights: Vec<f64> = counts.zip(idf).map(weight).collect();
+        let norm = weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+        let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
+        weights.into_iter().map(|weight| (weight * scale) as f32).collect()
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn read(bytes: &[u8], place: Place, diagnostics: &mut Vec<Diagnostic>
     // A command may do without front matter: its first line of text says what it is for.
     let description = match &matter.description {
         Some(description) => Some(description.clone()),
-        None if is_command => first_sentence(content),
+        None if is_command => first_line(content),
         None => None,
     };
     let Some(description) = description else {
@@ -188,7 +188,7 @@ fn decode<'a>(bytes: &'a [u8], file: &Path, diagnostics: &mut Vec<Diagnostic>) -
     text
 }
 
-fn first_sentence(content: &str) -> Option<String> {
+fn first_line(content: &str) -> Option<String> {
     let line =
         content.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|l| !l.is_empty())?;
     Some(line.chars().take(MAX_DESCRIPTION_CHARS).collect())

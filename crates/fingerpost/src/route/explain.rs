@@ -89,7 +89,7 @@ pub fn explain<'a>(
         let place = evidence.iter().position(|evidence| evidence.candidate == at);
         let place = place.expect("each has evidence");
         let (candidate, found) = (&candidates[at], &evidence[place]);
-        let shared = reasons.shared(candidate, SHOWN)?.into_iter();
+        let shared = reasons.shared(candidate, SHOWN).into_iter();
         let clause = first.and_then(|first| given_away(candidate, first));
         Ok(Explained {
             skill: candidate.id.to_owned(),

@@ -206,7 +206,7 @@ impl LlmChooser<'_> {
                 let said = said.into_iter().find(|(rejected, _)| *rejected == at);
                 let because = match said {
                     Some((_, because)) => because.clone(),
-                    None => reasons.against(&candidates[at], self.config.cards)?,
+                    None => reasons.against(&candidates[at], self.config.cards),
                 };
                 Ok(Rejected { skill: candidates[at].id.to_owned(), because })
             })

@@ -7,6 +7,8 @@
 //! decides. The weights are the same for every library. The boundary has no part in the order: of seven
 //! ways to use it without a model none passed a paired test (docs/routing.md).
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::Candidate;
@@ -14,7 +16,7 @@ use crate::index::{IndexError, SparseIndex};
 pub use crate::numbers::chooser::WEIGHTS;
 use crate::numbers::chooser::{CLOSE, DOUBT, LONG, NEW, ORDINARY, PER_LEAD};
 use crate::request::Request;
-use crate::text::{Stop, parts};
+use crate::text::{Stop, Tokenizer, for_each_term, parts};
 
 /// What speaks for a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,8 +128,9 @@ fn found(
         .map(|sentence| phrases.vector(sentence).into_iter())
         .map(|terms| terms.filter_map(|(term, weight)| Some((place(term)?, weight))).collect())
         .collect();
+    let asked = phrases.ask(&whole)?;
     let found = |candidate: &Candidate<'_>| {
-        let counts = phrases.weights(&whole, candidate.skill)?;
+        let counts: Vec<f32> = asked.weights(candidate.skill).collect();
         let likeness = |terms: &mut dyn Iterator<Item = (usize, f32)>| -> f32 {
             terms.fold(0.0, |sum, (at, weight)| sum + weight * counts[at])
         };
@@ -139,15 +142,15 @@ fn found(
             }
         };
         let trigger = candidate.page.map_or("", |page| page.trigger.as_str());
-        Ok(ByKind {
+        ByKind {
             words: f64::from(candidate.words),
             phrases: f64::from(nearest),
             trigger: covered(&phrases.vector(trigger), &whole),
             meaning: f64::from(candidate.meaning.max(0.0)),
         }
-        .to_array())
+        .to_array()
     };
-    candidates.iter().map(found).collect()
+    Ok(candidates.iter().map(found).collect())
 }
 
 /// How much of a text another one has, by the weights of its words.
@@ -183,12 +186,13 @@ pub(super) fn set_size(
     max: usize,
 ) -> usize {
     let Some(best) = evidence.first().filter(|_| max > 1) else { return evidence.len().min(1) };
-    let words: Vec<(u32, f64)> = phrases
-        .vector(&request.wanted)
-        .into_iter()
-        .filter(|&(term, _)| !phrases.term(term).contains(' '))
-        .map(|(term, _)| (term, phrases.idf(phrases.term(term)).powi(2)))
-        .collect();
+    let mut words: BTreeMap<u32, f64> = BTreeMap::new();
+    for_each_term(&request.wanted, Tokenizer::Phrases, |term| {
+        if let Some(number) = phrases.number(term).filter(|_| !term.contains(' ')) {
+            words.entry(number).or_insert_with(|| phrases.idf(term).powi(2));
+        }
+    });
+    let words: Vec<(u32, f64)> = words.into_iter().collect();
     let explained: Vec<Vec<bool>> = evidence
         .iter()
         .map(|evidence| {
@@ -291,6 +295,10 @@ mod tests {
         assert!(half > 0.1 && half < 0.9, "{half}");
     }
 
+    fn score(phrases: &SparseIndex, text: &str, row: u32) -> f32 {
+        phrases.ask(&phrases.vector(text)).unwrap().score(SkillIdx(row))
+    }
+
     #[test]
     fn the_best_sentence_is_scored_as_if_it_were_alone() {
         let story = "I sold a car. It was old. It was blue. We drove it far.";
@@ -298,8 +306,7 @@ mod tests {
             &format!("{story} Which currency gives one amount? Weigh the parcel for me, post it!");
         let (evidence, phrases) = unweighted(request, "");
         let alone = |row: u32| -> f64 {
-            let scores = told(request).map(|s| phrases.score(&phrases.vector(s), SkillIdx(row)));
-            f64::from(scores.map(Result::unwrap).fold(0.0, f32::max))
+            f64::from(told(request).map(|told| score(&phrases, told, row)).fold(0.0, f32::max))
         };
         let alone = [0, 1, 2].map(alone);
         let largest = alone.iter().copied().fold(0.0, f64::max);
@@ -310,7 +317,7 @@ mod tests {
         // Both sentences of a short one speak, each for another candidate.
         let request = "Which currency gives one amount? Weigh it!";
         let (short, phrases) = unweighted(request, "");
-        let whole = |row: u32| phrases.score(&phrases.vector(request), SkillIdx(row)).unwrap();
+        let whole = |row: u32| score(&phrases, request, row);
         let expected = f64::from(whole(2) / whole(0));
         assert!(expected > 0.0 && expected < 1.0, "{expected}");
         assert!((short[2].phrases - expected).abs() < 1e-6, "{short:?}");

@@ -2,8 +2,10 @@
 //!
 //! A request may have a thousand words and its candidates are twenty: what it says is read once.
 
+use std::collections::BTreeMap;
+
 use super::{Candidate, Evidence};
-use crate::index::{IndexError, SparseIndex};
+use crate::index::{Asked, IndexError, SparseIndex};
 use crate::page::Case;
 use crate::text::words_of_phrases;
 use crate::view::Cards;
@@ -13,9 +15,9 @@ const SHOWN: usize = 4;
 
 /// A request as reasons are given for it.
 pub(super) struct Reasons<'a> {
-    phrases: &'a SparseIndex,
     /// The terms of the request, with their weights.
-    asked: Vec<(u32, f32)>,
+    terms: Vec<(u32, f32)>,
+    asked: Asked<'a>,
     /// Each as the request has it; `None` for a pair with an idle word, which says nothing to a person.
     words: Vec<Option<String>>,
     /// The one that was chosen, and what each term gives it.
@@ -29,21 +31,21 @@ impl<'a> Reasons<'a> {
         chosen: Option<&'a Candidate<'a>>,
         phrases: &'a SparseIndex,
     ) -> Result<Self, IndexError> {
-        let asked = phrases.vector(request);
-        let mut words = words_of_phrases(request);
-        let words = asked.iter().map(|&(term, _)| words.remove(phrases.term(term))).collect();
-        let mut reasons = Self { phrases, asked, words, chosen: None };
-        if let Some(chosen) = chosen {
-            reasons.chosen = Some((chosen, reasons.given(chosen)?));
-        }
+        let terms = phrases.vector(request);
+        let words = words_of_phrases(request).into_iter();
+        let mut words: BTreeMap<u32, String> =
+            words.filter_map(|(phrase, words)| Some((phrases.number(&phrase)?, words))).collect();
+        let words = terms.iter().map(|(term, _)| words.remove(term)).collect();
+        let asked = phrases.ask(&terms)?;
+        let mut reasons = Self { terms, asked, words, chosen: None };
+        reasons.chosen = chosen.map(|chosen| (chosen, reasons.given(chosen)));
         Ok(reasons)
     }
 
     /// What each term of the request gives to a candidate.
-    fn given(&self, candidate: &Candidate<'_>) -> Result<Vec<f32>, IndexError> {
-        let mut given = self.phrases.weights(&self.asked, candidate.skill)?;
-        given.iter_mut().zip(&self.asked).for_each(|(given, (_, weight))| *given *= weight);
-        Ok(given)
+    fn given(&self, candidate: &Candidate<'_>) -> Vec<f32> {
+        let counts = self.asked.weights(candidate.skill);
+        self.terms.iter().zip(counts).map(|((_, weight), counts)| weight * counts).collect()
     }
 
     /// Why the chosen one.
@@ -61,46 +63,38 @@ impl<'a> Reasons<'a> {
 
     /// Why not this one: the boundary that gives the request away, if the cards show it; else the words
     /// that speak for the chosen one. What little it shares, if none was chosen.
-    pub(super) fn against(
-        &self,
-        rival: &Candidate<'_>,
-        cards: Cards,
-    ) -> Result<String, IndexError> {
+    pub(super) fn against(&self, rival: &Candidate<'_>, cards: Cards) -> String {
         let Some((chosen, ours)) = &self.chosen else { return self.little(rival) };
         if let Some(case) = given_away(rival, chosen).filter(|_| cards != Cards::Base) {
             let request = case.request.trim_end_matches(['.', '。']);
             let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
-            return Ok(format!("its boundary: {request}: use {instead}"));
+            return format!("its boundary: {request}: use {instead}");
         }
-        let theirs = self.given(rival)?;
+        let theirs = self.given(rival);
         let ahead: Vec<f32> =
             ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect();
         let missing = self.strongest(&ahead);
-        Ok(match missing.is_empty() {
+        match missing.is_empty() {
             true => format!("{} is nearer to the request", chosen.name),
             false => {
                 let speak = if missing.len() == 1 { "speaks" } else { "speak" };
                 format!("{} {speak} for {}", list(&missing), chosen.name)
             }
-        })
+        }
     }
 
     /// What little a candidate has of a request that none fits.
-    pub(super) fn little(&self, candidate: &Candidate<'_>) -> Result<String, IndexError> {
-        let shared = self.strongest(&self.given(candidate)?);
-        Ok(match shared.is_empty() {
+    pub(super) fn little(&self, candidate: &Candidate<'_>) -> String {
+        let shared = self.strongest(&self.given(candidate));
+        match shared.is_empty() {
             true => "shares no word that counts".into(),
             false => format!("shares {} and too little else", list(&shared)),
-        })
+        }
     }
 
     /// The heaviest terms that a candidate shares with the request.
-    pub(super) fn shared(
-        &self,
-        candidate: &Candidate<'_>,
-        most: usize,
-    ) -> Result<Vec<(&str, f32)>, IndexError> {
-        Ok(self.heaviest(&self.given(candidate)?, most))
+    pub(super) fn shared(&self, candidate: &Candidate<'_>, most: usize) -> Vec<(&str, f32)> {
+        self.heaviest(&self.given(candidate), most)
     }
 
     fn strongest(&self, weights: &[f32]) -> Vec<&str> {

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::llm::{ChooseError, ChooserConfig, LlmChooser};
 use super::none::evidence;
-use super::{Candidate, Route, RouteConfig, route, wanted_score, weigh};
+use super::{Candidate, Route, RouteConfig, route, weigh};
 use crate::chat::Chat;
-use crate::embedding::dot;
 use crate::index::{Hit, IndexError, Scratch, SparseIndex, Zeros};
 use crate::page::Page;
 use crate::reply::Tally;
@@ -20,7 +19,7 @@ pub struct Router<'a> {
     /// The library, with its pages and indexes.
     pub snapshot: &'a Snapshot,
     /// What finds the candidates.
-    pub finder: Searcher,
+    pub finder: Searcher<'a>,
     /// How the local chooser answers.
     pub config: RouteConfig,
     /// Candidates that each way of searching brings.
@@ -75,7 +74,7 @@ impl Router<'_> {
         let Router { finder, pool, snapshot, .. } = self;
         let mut hits = finder.search(request.text, *pool, scratch)?;
         let last = hits.last().map_or(0.0, |hit| hit.score);
-        let asked = finder.sparse.vector(request.text);
+        let asked = finder.sparse.ask(&finder.sparse.vector(request.text))?;
         let by_phrases = self.phrases().search(&request.wanted, *pool, Zeros::Dropped, scratch)?;
         let by_meaning = snapshot.meanings().search(&request.meaning, *pool);
         for found in by_phrases.into_iter().chain(by_meaning) {
@@ -85,7 +84,7 @@ impl Router<'_> {
             // A fused score has no meaning outside its list: at most that of the last.
             let score = match finder.retriever.is_dense() {
                 true => last,
-                false => finder.sparse.score(&asked, found.skill)?,
+                false => asked.score(found.skill),
             };
             hits.push(Hit { skill: found.skill, score });
         }
@@ -140,23 +139,25 @@ impl Router<'_> {
         hits: &[Hit],
         pages: &'b [Option<Page>],
     ) -> Result<Vec<Candidate<'b>>, IndexError> {
-        let words = wanted_score(request, self.snapshot.terms());
+        let terms = self.snapshot.terms();
+        // What somebody refuses is no evidence for a skill.
+        let wanted = terms.ask(&terms.vector(&request.wanted))?;
         let candidate = |(hit, page): (&Hit, &'b Option<Page>)| {
             let row = self.snapshot.row(hit.skill);
-            Ok(Candidate {
+            Candidate {
                 skill: hit.skill,
                 id: row.id,
                 name: row.name,
                 description: row.description,
                 page: page.as_ref(),
-                words: words(hit.skill)?,
-                meaning: dot(&request.meaning, self.snapshot.meanings().row(hit.skill)),
-            })
+                words: wanted.score(hit.skill),
+                meaning: self.snapshot.meanings().score(hit.skill, &request.meaning),
+            }
         };
-        hits.iter().zip(pages).map(candidate).collect()
+        Ok(hits.iter().zip(pages).map(candidate).collect())
     }
 
-    /// The evidence that any skill fits: the best score that words as they suit give. Where they found
+    /// The evidence that any skill fits: the best score that words give. Where they found
     /// the candidates, the best one is among these.
     pub fn fit(
         &self,
@@ -166,9 +167,8 @@ impl Router<'_> {
     ) -> Result<f64, IndexError> {
         let terms = self.snapshot.terms();
         let best = if Arc::ptr_eq(terms, &self.finder.sparse) && !self.finder.retriever.is_dense() {
-            let asked = terms.vector(request);
-            let mut scores = hits.iter().map(|hit| terms.score(&asked, hit.skill));
-            scores.try_fold(0.0_f32, |best, score| Ok(best.max(score?)))?
+            let asked = terms.ask(&terms.vector(request))?;
+            hits.iter().map(|hit| asked.score(hit.skill)).fold(0.0, f32::max)
         } else {
             let hits = terms.search(request, 1, Zeros::Dropped, scratch)?;
             hits.first().map_or(0.0, |hit| hit.score)

@@ -21,9 +21,10 @@ impl Snapshot {
         Router { snapshot: self, finder: self.finder(), config, pool }
     }
 
-    /// BM25 over words as they suit the library: what finds the candidates of a route.
-    fn finder(&self) -> Searcher {
+    /// BM25 over words, cut or whole as the library's own test found better: what finds the candidates of a route.
+    fn finder(&self) -> Searcher<'_> {
         Searcher {
+            snapshot: self,
             retriever: Retriever::Bm25,
             sparse: Arc::clone(&self.terms),
             dense: None,
@@ -82,7 +83,7 @@ impl Snapshot {
     ) -> Result<(DenseIndex, usize), SnapshotError> {
         let name = self.dense_name(view, embedder);
         let kept = self.store.get(&name)?.and_then(|blob| DenseIndex::open(blob).ok());
-        if let Some(index) = kept.filter(|index| index.vectors().len() == self.len()) {
+        if let Some(index) = kept.filter(|index| index.len() == self.len()) {
             return Ok((index, 0));
         }
         let pages = if view.reads_pages() { self.pages()? } else { Pages::default() };
@@ -112,9 +113,10 @@ impl Snapshot {
         config: &SparseConfig,
         dense: Option<Dense>,
         reading: Reading,
-    ) -> Result<Searcher, SnapshotError> {
+    ) -> Result<Searcher<'_>, SnapshotError> {
         let trust = if dense.is_some() { self.head.tuning.trust } else { Trust::SPARSE };
-        Ok(Searcher { retriever, sparse: self.index(config)?, dense, trust, reading })
+        let sparse = self.index(config)?;
+        Ok(Searcher { snapshot: self, retriever, sparse, dense, trust, reading })
     }
 
     /// The name of a file beside the generation's own: what it is, and of which texts.

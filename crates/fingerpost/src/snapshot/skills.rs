@@ -2,38 +2,37 @@
 //!
 //! A file of [`Sections`], read a row at a time: what a request does not touch is not even mapped
 //! into memory. Documents are packed, some hundred kilobytes together, because they are read
-//! seldom and are most of the bytes.
+//! seldom and are most of the bytes; pages, which every route reads, a few together.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::packed::{Packed, PackedParts, Place};
 use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
 use crate::page::write::PageRow;
 use crate::sections::{Draft, FileError, Format, Sections, Texts};
-use crate::skill::{Fields, Invocation, Origin, Skill, SkillId, SkillIdx};
+use crate::skill::{
+    Fields, Invocation, Origin, Skill, SkillId, SkillIdx, find_id, first_not, only,
+};
 use crate::store::Blob;
 
-const FORMAT: Format = Format { magic: *b"FPSKILLS", version: 1, kind: "file of skills" };
+const FORMAT: Format = Format { magic: *b"FPSKILLS", version: 2, kind: "file of skills" };
 
 /// Bytes of documents that are packed together.
-const CHUNK: usize = 256 << 10;
+const DOCUMENTS: usize = 256 << 10;
 
-/// A chunk that claims more than this is none of ours: one document has 8 MiB at most.
-const MAX_CHUNK: usize = 64 << 20;
-
-/// How hard the packer tries: three is quick, and twelve gains little.
-const LEVEL: i32 = 3;
+/// Bytes of pages that are packed together: half of what they are, and unpacked in a blink.
+const PAGES: usize = 6 << 10;
 
 /// The parts of the file, in their order.
 #[derive(Clone, Copy)]
 enum Part {
     Meta,
-    /// Five texts a skill: id, name, description, file, page.
+    /// Four texts a skill: id, name, description, file.
     Ends,
     Texts,
     /// Of each document, 32 bytes.
@@ -44,15 +43,18 @@ enum Part {
     /// Hashes of the names, ascending, and the row of each.
     NameHashes,
     NameRows,
-    /// The chunk of each document, and its place among those of the chunk.
-    DocumentChunks,
+    /// The chunk of each document, and its place there.
     DocumentPlaces,
-    ChunkEnds,
-    Chunks,
+    DocumentEnds,
+    Documents,
+    /// The same of its page.
+    PagePlaces,
+    PageEnds,
+    Pages,
 }
 
-const PARTS: usize = Part::Chunks as usize + 1;
-const TEXTS: usize = 5;
+const PARTS: usize = Part::Pages as usize + 1;
+const TEXTS: usize = 4;
 
 #[derive(Serialize, Deserialize)]
 struct Meta {
@@ -69,6 +71,13 @@ struct Document {
     fields: Fields,
     #[serde(default)]
     invocation: Invocation,
+}
+
+impl Document {
+    fn of(skill: &Skill) -> Self {
+        let Skill { content, fields, invocation, .. } = skill;
+        Self { content: content.clone(), fields: fields.clone(), invocation: *invocation }
+    }
 }
 
 /// The skills of one generation, with their pages, neighborhoods and documents.
@@ -104,22 +113,16 @@ impl Skills {
         let skills = library.skills();
         let meta = Meta { skills: skills.len(), key: key.to_owned() };
         let meta = serde_json::to_vec(&meta).expect("plain data");
-        let texts = Texts::of(skills.iter().zip(pages).flat_map(|(skill, page)| {
-            let page = serde_json::to_vec(page).expect("plain data");
+        let texts = Texts::of(skills.iter().flat_map(|skill| {
             let file = skill.origin.file.to_string_lossy().into_owned();
             let text = |text: &str| text.as_bytes().to_vec();
-            [
-                text(skill.id.as_str()),
-                text(&skill.name),
-                text(&skill.description),
-                file.into(),
-                page,
-            ]
+            [text(skill.id.as_str()), text(&skill.name), text(&skill.description), file.into()]
         }));
         let mut names: Vec<(u64, u32)> =
             (0..).zip(skills).map(|(row, skill)| (xxh3_64(skill.name.as_bytes()), row)).collect();
         names.sort_unstable();
-        let packed = Packed::of(skills);
+        let documents = Packed::of(skills, DOCUMENTS, Document::of);
+        let pages = Packed::of(pages, PAGES, PageRow::clone);
         let n = skills.len();
         let mut sizes = [0; PARTS];
         for (part, size) in [
@@ -131,10 +134,12 @@ impl Skills {
             (Part::Neighborhoods, n * 4),
             (Part::NameHashes, n * 8),
             (Part::NameRows, n * 4),
-            (Part::DocumentChunks, n * 4),
-            (Part::DocumentPlaces, n * 4),
-            (Part::ChunkEnds, packed.chunks.ends.len() * 8),
-            (Part::Chunks, packed.chunks.text.len()),
+            (Part::DocumentPlaces, n * size_of::<Place>()),
+            (Part::DocumentEnds, documents.chunks.ends.len() * 8),
+            (Part::Documents, documents.chunks.text.len()),
+            (Part::PagePlaces, n * size_of::<Place>()),
+            (Part::PageEnds, pages.chunks.ends.len() * 8),
+            (Part::Pages, pages.chunks.text.len()),
         ] {
             sizes[part as usize] = size;
         }
@@ -148,10 +153,8 @@ impl Skills {
         draft.fill(Part::Neighborhoods as usize, (0..n as u32).map(of));
         draft.fill(Part::NameHashes as usize, names.iter().map(|(hash, _)| *hash));
         draft.fill(Part::NameRows as usize, names.iter().map(|(_, row)| *row));
-        draft.fill(Part::DocumentChunks as usize, packed.places.iter().map(|place| place.0));
-        draft.fill(Part::DocumentPlaces as usize, packed.places.iter().map(|place| place.1));
-        draft.fill(Part::ChunkEnds as usize, packed.chunks.ends);
-        draft.part::<u8>(Part::Chunks as usize).copy_from_slice(&packed.chunks.text);
+        DOCUMENT.fill(&mut draft, documents);
+        PAGE.fill(&mut draft, pages);
         draft.finish(&FORMAT).bytes().to_vec()
     }
 
@@ -173,8 +176,8 @@ impl Skills {
             (Part::Neighborhoods, 4),
             (Part::NameHashes, 8),
             (Part::NameRows, 4),
-            (Part::DocumentChunks, 4),
-            (Part::DocumentPlaces, 4),
+            (Part::DocumentPlaces, size_of::<Place>()),
+            (Part::PagePlaces, size_of::<Place>()),
         ];
         let fits = |&(part, size): &(Part, usize)| {
             n.checked_mul(size) == Some(file.len::<u8>(part as usize))
@@ -227,9 +230,12 @@ impl Skills {
 
     /// The row of a skill's page.
     pub(crate) fn page(&self, skill: SkillIdx) -> Result<PageRow, FileError> {
-        let at = skill.row() * TEXTS + 4;
-        let bytes = self.file.one_of(Part::Ends as usize, Part::Texts as usize, at);
-        serde_json::from_slice(bytes).map_err(|_| FileError::Damaged { what: "the row of a page" })
+        PAGE.one(&self.file, skill.row())
+    }
+
+    /// The rows of all pages.
+    pub(crate) fn pages(&self) -> Result<Vec<PageRow>, FileError> {
+        PAGE.all(&self.file)
     }
 
     /// The skill of that id; or, if no id matches, of that name when only one has it.
@@ -239,31 +245,18 @@ impl Skills {
 
     /// The skill of that id.
     pub(crate) fn find_id(&self, id: &str) -> Option<SkillIdx> {
-        let at = self.first(|row| self.id(SkillIdx(row as u32)) < id);
-        let found = SkillIdx(at as u32);
-        (at < self.count && self.id(found) == id).then_some(found)
+        find_id(self.count, |row| self.id(row), id)
     }
 
     fn find_name(&self, name: &str) -> Option<SkillIdx> {
         let hash = xxh3_64(name.as_bytes());
         let hash_at = |at: usize| self.file.get::<u64>(Part::NameHashes as usize, at);
-        let from = self.first(|at| hash_at(at) < hash);
-        let mut named = (from..self.count)
+        let from = first_not(self.count, |at| hash_at(at) < hash);
+        let named = (from..self.count)
             .take_while(|&at| hash_at(at) == hash)
             .map(|at| SkillIdx(self.file.get(Part::NameRows as usize, at)))
             .filter(|&row| row.row() < self.count && self.text(row, 1) == name);
-        let first = named.next();
-        first.filter(|_| named.next().is_none())
-    }
-
-    /// The first place that does not come before what is sought.
-    fn first(&self, is_before: impl Fn(usize) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            if is_before(middle) { low = middle + 1 } else { high = middle }
-        }
-        low
+        only(named)
     }
 
     /// The number of a skill's neighborhood.
@@ -282,46 +275,22 @@ impl Skills {
 
     /// A skill with its document.
     pub(crate) fn skill(&self, skill: SkillIdx) -> Result<Skill, FileError> {
-        let chunk: u32 = self.file.get(Part::DocumentChunks as usize, skill.row());
-        let documents = self.chunk(chunk)?;
-        self.assemble(skill, &documents)
+        Ok(self.assemble(skill, DOCUMENT.one(&self.file, skill.row())?))
     }
 
     /// All skills with their documents: the library as it was when it was compiled.
     pub(crate) fn library(&self) -> Result<Library, FileError> {
-        let chunks = self.file.len::<u64>(Part::ChunkEnds as usize) as u32;
-        let chunks: Vec<Vec<u8>> =
-            (0..chunks).into_par_iter().map(|at| self.chunk(at)).collect::<Result<_, _>>()?;
-        let skills = (0..self.count as u32).into_par_iter().map(|row| {
-            let chunk: u32 = self.file.get(Part::DocumentChunks as usize, row as usize);
-            let missing = FileError::Damaged { what: "a document has no place" };
-            self.assemble(SkillIdx(row), chunks.get(chunk as usize).ok_or(missing)?)
-        });
-        let skills: Vec<Skill> = skills.collect::<Result<_, FileError>>()?;
+        let documents: Vec<Document> = DOCUMENT.all(&self.file)?;
+        let rows = (0..).map(SkillIdx).zip(documents);
+        let skills = rows.map(|(skill, document)| self.assemble(skill, document)).collect();
         self.sound()?;
         Ok(Library::from_skills(skills).value)
     }
 
-    /// The documents of a chunk, one a line.
-    fn chunk(&self, chunk: u32) -> Result<Vec<u8>, FileError> {
-        let at = chunk as usize;
-        let packed = self.file.one_of(Part::ChunkEnds as usize, Part::Chunks as usize, at);
-        let size = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten();
-        let size = size.and_then(|size| usize::try_from(size).ok());
-        let damaged = FileError::Damaged { what: "documents that cannot be unpacked" };
-        let size = size.filter(|&size| size <= MAX_CHUNK).ok_or(damaged.clone())?;
-        zstd::bulk::decompress(packed, size).map_err(|_| damaged)
-    }
-
-    fn assemble(&self, skill: SkillIdx, documents: &[u8]) -> Result<Skill, FileError> {
-        let damaged = || FileError::Damaged { what: "a document that cannot be read" };
-        let place: u32 = self.file.get(Part::DocumentPlaces as usize, skill.row());
-        let rest = documents.get(place as usize..).ok_or_else(damaged)?;
-        let end = memchr::memchr(b'\n', rest).ok_or_else(damaged)?;
-        let Document { content, fields, invocation } =
-            serde_json::from_slice(&rest[..end]).map_err(|_| damaged())?;
+    fn assemble(&self, skill: SkillIdx, document: Document) -> Skill {
+        let Document { content, fields, invocation } = document;
         let SkillRow { id, name, description, path, line } = self.row(skill);
-        Ok(Skill {
+        Skill {
             id: SkillId::new(id),
             name: name.to_owned(),
             description: description.to_owned(),
@@ -329,52 +298,21 @@ impl Skills {
             fields,
             invocation,
             origin: Origin { file: PathBuf::from(path), line },
-        })
-    }
-}
-
-/// Documents, packed.
-struct Packed {
-    chunks: Texts,
-    /// The chunk of each document and where it begins in it.
-    places: Vec<(u32, u32)>,
-}
-
-impl Packed {
-    fn of(skills: &[Skill]) -> Self {
-        let size = |skill: &Skill| skill.content.len() + 200;
-        let mut groups: Vec<&[Skill]> = Vec::new();
-        let (mut start, mut bytes) = (0, 0);
-        for (at, skill) in skills.iter().enumerate() {
-            if bytes > 0 && bytes + size(skill) > CHUNK {
-                groups.push(&skills[start..at]);
-                (start, bytes) = (at, 0);
-            }
-            bytes += size(skill);
         }
-        if start < skills.len() {
-            groups.push(&skills[start..]);
-        }
-        let packed: Vec<(Vec<u8>, Vec<u32>)> = groups.par_iter().map(|group| pack(group)).collect();
-        let places = (0..)
-            .zip(&packed)
-            .flat_map(|(chunk, (_, places))| places.iter().map(move |&place| (chunk, place)));
-        let places = places.collect();
-        Self { chunks: Texts::of(packed.into_iter().map(|(bytes, _)| bytes)), places }
     }
 }
 
-fn pack(skills: &[Skill]) -> (Vec<u8>, Vec<u32>) {
-    let (mut text, mut places) = (Vec::new(), Vec::with_capacity(skills.len()));
-    for Skill { content, fields, invocation, .. } in skills {
-        places.push(text.len() as u32);
-        let (content, fields) = (content.clone(), fields.clone());
-        let document = Document { content, fields, invocation: *invocation };
-        serde_json::to_writer(&mut text, &document).expect("plain data");
-        text.push(b'\n');
-    }
-    (zstd::bulk::compress(&text, LEVEL).expect("memory is all it takes"), places)
-}
+const DOCUMENT: PackedParts = PackedParts {
+    places: Part::DocumentPlaces as usize,
+    ends: Part::DocumentEnds as usize,
+    chunks: Part::Documents as usize,
+};
+
+const PAGE: PackedParts = PackedParts {
+    places: Part::PagePlaces as usize,
+    ends: Part::PageEnds as usize,
+    chunks: Part::Pages as usize,
+};
 
 #[cfg(test)]
 mod tests {

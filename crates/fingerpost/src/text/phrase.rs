@@ -114,7 +114,7 @@ pub(crate) fn is_idle(word: &str) -> bool {
 /// Words of asking and of grammar, in order, for the search. Pages have a list of their own
 /// (`page/local/usual.txt`), which knows how documents of skills are written: "file", "python" and "步骤"
 /// say little there, and in a request they are the matter.
-pub(crate) const IDLE: [&str; 178] = [
+const IDLE: [&str; 178] = [
     "a", "able", "about", "after", "again", "all", "also", "am", "an", "and", "any", "anything",
     "are", "aren", "as", "at", "be", "because", "been", "before", "being", "between", "both",
     "but", "by", "can", "could", "d", "did", "didn", "do", "does", "doesn", "doesnt", "doing",

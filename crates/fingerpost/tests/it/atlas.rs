@@ -443,9 +443,7 @@ fn no_damage_of_an_index_goes_unnoticed() {
     let query = "corrects the qt interval by square root of rr 120 plus heart rate rule";
     let search = |index: &SparseIndex| -> Result<Vec<String>, IndexError> {
         let hits = index.search(query, 10, Zeros::Dropped, &mut Scratch::default())?;
-        let shown = |hit: &fingerpost::index::Hit| {
-            format!("{} {} {:.3}", index.id(hit.skill), index.name(hit.skill), hit.score)
-        };
+        let shown = |hit: &fingerpost::index::Hit| format!("{:?} {:.3}", hit.skill, hit.score);
         let shown = hits.iter().map(shown).collect();
         index.sound()?;
         Ok(shown)

@@ -23,13 +23,13 @@ fn reference_models() -> [(&'static str, SparseModel); 2] {
     [("bm25", SparseModel::Bm25(bm25)), ("tfidf", SparseModel::Tfidf)]
 }
 
-fn search_all(index: &SparseIndex, queries: &[Query]) -> Run {
+fn search_all(index: &SparseIndex, library: &Library, queries: &[Query]) -> Run {
     let mut scratch = Scratch::default();
     let mut run = Run::default();
     for query in queries {
         let hits = index.search(&query.text, DEPTH, Zeros::Kept, &mut scratch).unwrap();
         let scored = |hit: &Hit| Scored {
-            skill: index.id(hit.skill).to_owned(),
+            skill: library.skills()[hit.skill.row()].id.to_string(),
             score: f64::from(hit.score),
         };
         run.insert(&query.id, hits.iter().map(scored).collect());
@@ -62,7 +62,7 @@ fn sra_rankings_equal_the_reference_runs() {
 
     for (at, (name, model)) in reference_models().into_iter().enumerate() {
         let index = SparseIndex::build(&library, &Pages::default(), &reference_config(model));
-        let ours = search_all(&index, &queries);
+        let ours = search_all(&index, &library, &queries);
         let file = format!("reference/{name}.run.zst");
         let theirs = eval::read_run(&text(&file), &file).unwrap();
         assert_eq!(ours.len(), theirs.len());
@@ -129,7 +129,7 @@ fn example_rankings_equal_those_of_bm25s_and_gensim() {
             let theirs = [&query.bm25, &query.tfidf][at];
             let hits = index.search(&query.text, 20, Zeros::Dropped, &mut scratch).unwrap();
             let scored = |hit: &Hit| Scored {
-                skill: index.id(hit.skill).to_owned(),
+                skill: library.skills()[hit.skill.row()].id.to_string(),
                 score: f64::from(hit.score),
             };
             let ours: Vec<Scored> = hits.iter().map(scored).collect();
@@ -228,10 +228,9 @@ fn what_is_passed_over_was_not_among_the_best() {
             "rare4 rare5 rare6 rare7 common0 common1 s12 s65600",
             "common0 common1 common2",
         ] {
-            let vector = index.vector(query);
-            let mut all: Vec<f32> = (0..index.len() as u32)
-                .map(|row| index.score(&vector, SkillIdx(row)).unwrap())
-                .collect();
+            let asked = index.ask(&index.vector(query)).unwrap();
+            let mut all: Vec<f32> =
+                (0..index.len() as u32).map(|row| asked.score(SkillIdx(row))).collect();
             let hits = index.search(query, DEPTH, Zeros::Dropped, &mut Scratch::default()).unwrap();
             assert_eq!(hits.len(), DEPTH);
             let near = |a: f32, b: f32| (a - b).abs() <= 1e-5 * b;
@@ -278,7 +277,7 @@ fn words_of_asking_count_little_unless_the_reference_is_asked_for() {
         let request = "please merge";
         let hits = index.search(request, 9, Zeros::Dropped, &mut Scratch::default()).unwrap();
         assert_eq!(hits.len(), 5, "they still count");
-        index.id(hits[0].skill).to_owned()
+        library.skills()[hits[0].skill.row()].id.to_string()
     };
     assert_eq!(first(Tokenizer::Reference), "000000");
     assert_eq!(first(Tokenizer::Auto), "000001");
