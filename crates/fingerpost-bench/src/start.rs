@@ -7,6 +7,7 @@
 mod child;
 pub(crate) mod library;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -153,11 +154,15 @@ fn measure(
         let mut command = Command::new(binary.program);
         command.args(["compile", "--quiet", "--atlas"]).arg(atlas(binary)).arg(&library);
         let Cost { cpu_s, peak_bytes } = child::run(&mut command)?.expect(&[0], &command)?.cost;
+        let (text, kept) = (fs::metadata(&library)?.len(), size(&atlas(binary))?);
         eprintln!(
-            "{skills} skills: {} compiled them in {:.0} s, {cpu_s:.0} s of the processor, {:.0} MB at most",
+            "{skills} skills: {} compiled them in {:.0} s, {cpu_s:.0} s of the processor, {:.0} MB at most; \
+             the atlas has {:.0} MB, {:.2} times the library",
             binary.name,
             start.elapsed().as_secs_f64(),
             peak_bytes as f64 / 1e6,
+            kept as f64 / 1e6,
+            kept as f64 / text as f64,
         );
     }
     let ask = |binary: &Binary<'_>, work: &Work, request: &str| {
@@ -193,6 +198,19 @@ fn measure(
         }
     }
     Ok(figures)
+}
+
+/// Bytes of all files below a folder.
+fn size(folder: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        bytes += match entry.file_type()?.is_dir() {
+            true => size(&entry.path())?,
+            false => entry.metadata()?.len(),
+        };
+    }
+    Ok(bytes)
 }
 
 /// The skills that an answer names, best first.
