@@ -201,7 +201,7 @@ impl Vectors {
         Self { dimensions, values: Values::Owned(values) }
     }
 
-    /// The rows in whole numbers, see [`round`]: what is kept in a byte a number is then what was
+    /// The rows in whole numbers, see `round`: what is kept in a byte a number is then what was
     /// computed with.
     pub fn rounded(mut self) -> Self {
         let mut values = self.values().to_vec();
