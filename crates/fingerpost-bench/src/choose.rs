@@ -29,6 +29,7 @@ use fingerpost::view::View;
 use rayon::prelude::*;
 use serde_json::json;
 
+use crate::folds::AGAIN;
 use crate::judged::{CLOSED, EXAMPLES, Judged, STRONG, UNSEEN, UNSEEN_STRONG, spread};
 use crate::search::searcher;
 
@@ -59,7 +60,7 @@ const NAMES: [&str; 9] =
     [EXAMPLES, STRONG, UNSEEN, UNSEEN_STRONG, CLOSED, "sra", "metatool", "bfcl", "ultratool-en"];
 
 /// No weights are fitted to these: the requests of the first two are asked of another library too.
-const NOT_FITTED: [&str; 4] = [STRONG, CLOSED, UNSEEN, UNSEEN_STRONG];
+const NOT_FITTED: [&str; 4] = AGAIN;
 
 /// Skills in an answer at most, where several are asked for.
 const MAX: usize = 3;

@@ -2,8 +2,9 @@
 //!
 //! `examples` is the project's own and always there; the others are looked for in the folder of the
 //! real data. `sra-177` is the part of `sra` that a strong model wrote pages for, asked as many
-//! requests of each data set; `examples-strong` has the pages that one wrote for the examples. `examples-unseen`
-//! asks the examples what no weight was ever fitted to.
+//! requests of each data set; `examples-strong` and `toollens-strong` have the pages that one wrote for
+//! them. `examples-unseen` asks the examples what was written later. Which belong together is told in
+//! `folds.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,10 +32,15 @@ pub(crate) const EXAMPLES: &str = "examples";
 /// The same with the pages of a strong model.
 pub(crate) const STRONG: &str = "examples-strong";
 
-/// The project's own library, asked requests that were written later and that no weight is fitted to; with
-/// either pages.
+/// The project's own library, asked requests that were written later; with either pages.
 pub(crate) const UNSEEN: &str = "examples-unseen";
 pub(crate) const UNSEEN_STRONG: &str = "examples-unseen-strong";
+
+/// `toollens` with the pages of a strong model.
+pub(crate) const TOOLLENS_STRONG: &str = "toollens-strong";
+
+/// The pages that a strong model wrote for the examples.
+const STRONG_PAGES: &str = "examples/pages/strong-model.jsonl";
 
 /// Hits that a search is asked for.
 pub(crate) const K: usize = 10;
@@ -58,6 +64,7 @@ impl Judged {
             EXAMPLES | STRONG | UNSEEN | UNSEEN_STRONG => {
                 Path::new("examples/library").to_path_buf()
             }
+            TOOLLENS_STRONG => data.join("toollens"),
             _ => data.join(name),
         };
         if !folder.is_dir() {
@@ -65,9 +72,13 @@ impl Judged {
         }
         let judged = match name {
             CLOSED => closed(&folder, data),
-            STRONG => open(name, &folder, &folder).and_then(strong),
+            STRONG => open(name, &folder, &folder)
+                .and_then(|judged| strong(judged, Path::new(STRONG_PAGES))),
             UNSEEN => open(name, &folder, Path::new("examples/unseen")),
-            UNSEEN_STRONG => open(name, &folder, Path::new("examples/unseen")).and_then(strong),
+            UNSEEN_STRONG => open(name, &folder, Path::new("examples/unseen"))
+                .and_then(|judged| strong(judged, Path::new(STRONG_PAGES))),
+            TOOLLENS_STRONG => open(name, &folder, &folder)
+                .and_then(|judged| strong(judged, &folder.join("pages.jsonl.zst"))),
             _ => open(name, &folder, &folder),
         };
         judged.map(Some).with_context(|| format!("cannot load {}", folder.display()))
@@ -217,8 +228,8 @@ struct Exported {
     page: Page,
 }
 
-fn strong(judged: Judged) -> anyhow::Result<Judged> {
-    let text = read_unpacked(Path::new("examples/pages/strong-model.jsonl"))?;
+fn strong(judged: Judged, file: &Path) -> anyhow::Result<Judged> {
+    let text = read_unpacked(file)?;
     let mut pages: BTreeMap<SkillId, Page> = BTreeMap::new();
     for line in text.split('\n').filter(|line| !line.is_empty()) {
         let Exported { skill, page } = serde_json::from_str(line)?;

@@ -13,6 +13,7 @@ mod contest;
 mod dense;
 mod embed;
 mod fit;
+mod folds;
 mod growth;
 mod judged;
 mod neighborhood_quality;
