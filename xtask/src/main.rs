@@ -111,6 +111,13 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// What our search is worth beside its peers, on every judged library: the tables of
+    /// docs/lab/peers.md.
+    Peers {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -137,6 +144,13 @@ fn main() -> ExitCode {
         Chore::Bench { what: Bench::Search { options } } => measure("search", &[], &options),
         Chore::Bench { what: Bench::Choose { options } } => measure("choose", &[], &options),
         Chore::Bench { what: Bench::Pages { options } } => measure("pages", &[], &options),
+        Chore::Bench { what: Bench::Peers { options } } => {
+            // Without Python its arms are left out, and the others still say something.
+            if let Err(error) = python() {
+                eprintln!("going on without Python's packages: {error:#}");
+            }
+            measure("peers", &["--release"], &options)
+        }
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -136,8 +136,13 @@ impl Judged {
         for (query, hits) in self.queries.iter().zip(found) {
             run.insert(query.id.as_str(), hits);
         }
+        self.means(&run)
+    }
+
+    /// What a run is worth, as [`Self::figures`] says it.
+    pub(crate) fn means(&self, run: &Run) -> anyhow::Result<[f64; 2]> {
         let measures: [Measure; 2] = [format!("R@{K}").parse()?, "Success@1".parse()?];
-        let means = evaluate(&run, &self.qrels, Some(&self.queries), &measures).macro_mean;
+        let means = evaluate(run, &self.qrels, Some(&self.queries), &measures).macro_mean;
         let mut percents =
             means.values().map(|value| value.as_f64().map_or(0.0, |share| share * 100.0));
         let mut next = || percents.next().context("a mean for each measure");

@@ -20,6 +20,7 @@ mod neighborhood_quality;
 mod neighborhoods;
 mod ours;
 mod pages;
+mod peers;
 mod planted;
 mod report;
 mod route;
@@ -61,6 +62,8 @@ enum Verb {
     Choose(choose::Choose),
     /// What the local writer's pages gain, by view and retriever.
     Pages(pages::PagesArgs),
+    /// What our search is worth on every judged library, beside what people would use instead.
+    Peers(peers::PeersArgs),
     /// What one command costs from the start of its process, beside an older binary.
     #[cfg(unix)]
     Start(start::StartArgs),
@@ -101,6 +104,7 @@ fn main() -> anyhow::Result<()> {
         Verb::Search(arguments) => search::run(&arguments),
         Verb::Choose(arguments) => choose::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),
+        Verb::Peers(arguments) => peers::run(&arguments),
         #[cfg(unix)]
         Verb::Start(arguments) => start::run(&arguments),
         #[cfg(unix)]
