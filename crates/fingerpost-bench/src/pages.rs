@@ -1,4 +1,6 @@
-//! `pages`: what do the local writer's pages gain, by data set, view and retriever?
+//! `pages`: what do the local writer's pages gain, by data set, view and retriever? And how do they read?
+
+mod draw;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +30,18 @@ pub(crate) struct PagesArgs {
     /// Leave out vectors fitted to the library, which take most of the time.
     #[arg(long)]
     skip_dense: bool,
+    /// Instead print this many pages of real skills, for a person to read.
+    #[arg(long, value_name = "N")]
+    draw: Option<usize>,
+    /// Which skills are drawn.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// Where they are drawn from.
+    #[arg(long, value_enum, default_value = "sra")]
+    from: draw::From,
+    /// Draw from a library of this many skills at most: quicker, with fewer neighbors.
+    #[arg(long, value_name = "N")]
+    library: Option<usize>,
 }
 
 const NAMES: [&str; 9] = [
@@ -44,6 +58,9 @@ const NAMES: [&str; 9] = [
 const VIEWS: [View; 5] = [View::Raw, View::Doc2query, View::Trigger, View::Body, View::Full];
 
 pub(crate) fn run(arguments: &PagesArgs) -> anyhow::Result<()> {
+    if let &PagesArgs { draw: Some(count), seed, from, library, ref data, .. } = arguments {
+        return draw::run(&draw::Drawing { from, count, seed, data, library });
+    }
     for name in NAMES {
         if !arguments.names.is_empty() && !arguments.names.iter().any(|wanted| wanted == name) {
             continue;

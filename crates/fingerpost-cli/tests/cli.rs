@@ -168,13 +168,13 @@ fn skills_cannot_write_to_the_terminal() {
 fn json_holds_nothing_that_acts_on_a_terminal() {
     let atlas = folder();
     let library = atlas.path().join("library");
-    let described = "Fill forms \u{9b}2J\u{61c} now\u{202e} or\u{200b} never";
+    let described = "Fill forms \u{9b}2J\u{61c} now\u{202e} or\u{200b} never. Not for forms\u{9b} on\u{202e} paper.";
     write_skill(&library, "evil", &format!("\"{described}\""));
     let mut command = fingerpost(&atlas);
     let said = run(command.args(["page", "show", "evil", "--json", "--library"]).arg(&library));
     let seen = |c: char| c.is_ascii() && !c.is_ascii_control() || c == '\n';
     assert!(said.out.chars().all(seen), "{:?}", said.out);
-    assert!(said.json()["trigger"].as_str().unwrap().contains("forms"), "{}", said.out);
+    assert!(said.json()["boundary"].as_str().unwrap().contains("orms"), "{}", said.out);
     let request = "fill forms \u{9b}\u{61c}";
     let mut command = fingerpost(&atlas);
     let said = run(command.args(["search", request, "--json", "--library"]).arg(&library));

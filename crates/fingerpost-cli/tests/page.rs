@@ -26,7 +26,8 @@ fn compile_and_show_keep_their_contracts() {
         (&page["skill"], &page["status"]),
         (&"qt-correction/qtc-bazett".into(), &"written".into())
     );
-    assert!(page["trigger"].as_str().unwrap().contains("Bazett"));
+    // Its description says when to use it: a trigger would say it again.
+    assert_eq!(page["trigger"], "");
     assert!(page["boundary"].as_str().unwrap().contains("qtc-"));
     let references = page["references"].as_array().unwrap();
     let is_neighbor = |id: &Value| id.as_str().unwrap().starts_with("qt-correction/qtc-");
@@ -138,4 +139,15 @@ fn review_lists_what_is_flagged() {
     assert!(review["flagged"].as_u64().unwrap() >= 1);
     let rules = review["pages"].to_string();
     assert!(rules.contains("\"instructions\""), "{rules}");
+    let kinds = review["rules"].as_array().unwrap();
+    let found = kinds.iter().find(|kind| kind["rule"] == "instructions").unwrap();
+    assert_eq!(
+        (&found["skills"], &found["breaks"], &found["examples"][0]),
+        (&1.into(), &true.into(), &"loans/loan-payment".into())
+    );
+    assert!(review["empty"]["trigger"].as_u64().unwrap() > 0, "{review}");
+    let told = fixture.run(&["page", "review", "--library", "library"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("by kind") && told.contains("1  instructions"), "{told}");
+    assert!(told.contains("without a trigger"), "{told}");
 }

@@ -2,15 +2,21 @@
 //!
 //! Authors write "Not for X, use Y" by hand. Such a sentence names the neighbor and its subject, so
 //! it pulls the two together wherever text is compared for likeness; for neighborhoods it is left
-//! out. Two forms are found: a section under a heading such as "When not to use", and a sentence
-//! such as "Do not use for …". The rule is measured on real skills in `tests/it/exclusions.rs`.
+//! out ([`without_exclusions`]): whatever looks like one, since a sentence less costs little there. A boundary
+//! takes only what is one without doubt ([`exclusions`]). Two forms are found: a section under a heading such as
+//! "When not to use", and a sentence such as "Do not use for …". Both rules are measured on real skills in
+//! `tests/it/exclusions.rs`.
+
+mod read;
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::{Stop, parts};
+pub use self::read::Exclusion;
+pub(crate) use self::read::{Said, item, pointer, read};
+use crate::text::{Stop, paragraphs, parts, tidy, whole_sentences};
 
 /// Headings whose whole section is an exclusion.
 static HEADING: LazyLock<Regex> = LazyLock::new(|| {
@@ -62,15 +68,92 @@ pub fn without_exclusions(text: &str) -> Cow<'_, str> {
     if found { Cow::Owned(kept) } else { Cow::Borrowed(text) }
 }
 
-/// The exclusions of `text`, in order.
-pub fn exclusions(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    each_part(text, |part, is_exclusion| {
-        let part = part.trim();
-        if is_exclusion && !part.is_empty() && !part.starts_with('#') {
-            found.push(part);
+/// What a description without doubt excludes, in order.
+pub fn exclusions(description: &str) -> Vec<Exclusion> {
+    let mut collected = Collected::default();
+    for paragraph in paragraphs(description) {
+        let is_item = paragraph.trim_start().starts_with(BULLET);
+        let text = tidy(paragraph.trim_start_matches(BULLET));
+        if text.is_empty() {
+            continue;
         }
-    });
+        collected.add(&text, is_item, true);
+    }
+    collected.exclusions
+}
+
+/// Is a section with this heading about what the skill is not for?
+pub(crate) fn is_excluding(heading: &str) -> bool {
+    HEADING.is_match(heading)
+}
+
+/// Exclusions as they are read, block by block.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) exclusions: Vec<Exclusion>,
+    /// Are the items that follow excluded?
+    open: bool,
+}
+
+impl Collected {
+    /// Reads a block of plain text; gives back what of it excludes nothing.
+    pub(crate) fn add<'a>(&mut self, text: &'a str, is_item: bool, points: bool) -> Vec<&'a str> {
+        if is_item && self.open {
+            self.exclusions.extend(item(text));
+            return Vec::new();
+        }
+        self.open = false;
+        let mut kept = Vec::new();
+        let mut after = false;
+        for sentence in whole_sentences(text).into_iter().flat_map(halves) {
+            match read(sentence, points) {
+                Said::Exclusions(found) => {
+                    self.exclusions.extend(found);
+                    after = true;
+                }
+                Said::Opening => self.open = true,
+                Said::Nothing => match (after, pointer(sentence)) {
+                    (true, Some(name)) => {
+                        if let Some(last) = self.exclusions.last_mut() {
+                            last.instead.get_or_insert(name);
+                        }
+                    }
+                    _ => {
+                        kept.push(sentence);
+                        after = false;
+                    }
+                },
+            }
+        }
+        kept
+    }
+
+    /// Takes every item and sentence of a section that is about nothing else.
+    pub(crate) fn add_section(&mut self, text: &str, is_item: bool) {
+        if is_item {
+            self.exclusions.extend(item(text));
+        } else {
+            self.add(text, false, true);
+        }
+    }
+}
+
+/// A sentence, cut where an exclusion begins after a semicolon.
+fn halves(sentence: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = sentence;
+    while let Some(at) = rest.find(['；', ';']) {
+        let after = at + rest[at..].chars().next().map_or(1, char::len_utf8);
+        let (first, second) = (&rest[..after], rest[after..].trim_start());
+        let excludes = |text| read(text, false) != Said::Nothing || pointer(text).is_some();
+        if !excludes(first) && !excludes(second) {
+            break;
+        }
+        found.push(first.trim());
+        rest = second;
+    }
+    found.push(rest);
+    found.retain(|half| !half.is_empty());
     found
 }
 
@@ -121,9 +204,14 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: Expect) {
-        let shown =
-            format!("kept: {}\nexclusions: {:?}\n", without_exclusions(text), exclusions(text));
-        expect.assert_eq(&shown);
+        let found: Vec<String> = exclusions(text)
+            .into_iter()
+            .map(|found| match found.instead {
+                Some(name) => format!("{} -> {name}", found.what),
+                None => found.what,
+            })
+            .collect();
+        expect.assert_eq(&format!("kept: {}\nexclusions: {found:?}\n", without_exclusions(text)));
     }
 
     #[test]
@@ -132,31 +220,33 @@ mod tests {
             "Fill in PDF forms. Not for scanned pages; use pdf-ocr instead. Works offline.",
             expect![[r#"
                 kept: Fill in PDF forms. Works offline.
-                exclusions: ["Not for scanned pages;", "use pdf-ocr instead."]
+                exclusions: ["scanned pages -> pdf-ocr"]
             "#]],
         );
         check(
             "适用于工资薪金。不适用于劳务报酬。按月计算。",
             expect![[r#"
                 kept: 适用于工资薪金。按月计算。
-                exclusions: ["不适用于劳务报酬。"]
+                exclusions: ["劳务报酬"]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn each_request_goes_to_whom_its_author_names() {
+        check(
+            "NOT for generic callouts from Apex (use apex__http-callouts), NOT for CRUD on standard\nobjects, NOT for bots. For form fields, see form-cro. Do NOT use for improving an existing skill — use optimize-skill instead.",
+            expect![[r#"
+                kept: 
+                exclusions: ["generic callouts from Apex -> apex__http-callouts", "CRUD on standard objects", "form fields -> form-cro", "improving an existing skill -> optimize-skill"]
             "#]],
         );
     }
 
     #[test]
     fn sections_that_exclude_end_with_their_depth() {
-        check(
-            "# Merge\nJoins files.\n## When NOT to use\n- To split a file\n### Details\nmore\n## Steps\nOpen both.\n",
-            expect![[r##"
-                kept: # Merge
-                Joins files.
-                ## Steps
-                Open both.
-
-                exclusions: ["- To split a file", "more"]
-            "##]],
-        );
+        let text = "# Merge\nJoins files.\n## When NOT to use\n- To split a file\n### Details\nmore\n## Steps\nOpen both.\n";
+        assert_eq!(without_exclusions(text), "# Merge\nJoins files.\n## Steps\nOpen both.\n");
     }
 
     #[test]

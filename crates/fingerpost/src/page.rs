@@ -7,11 +7,13 @@
 
 pub mod audit;
 pub mod check;
+mod faults;
 pub mod language;
 pub mod llm;
 pub mod local;
 pub mod name;
 pub mod prompt;
+pub(crate) mod readable;
 pub mod reply;
 pub mod round_trip;
 pub mod shorten;
@@ -25,12 +27,14 @@ use crate::skill::{SkillId, SkillIdx};
 /// Trigger, boundary and body of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Requests that should select the skill, in at most [`Page::MAX_TRIGGER`] characters.
+    /// Requests that should select the skill, in at most [`Page::MAX_TRIGGER`] characters; empty where the description
+    /// says it all.
     pub trigger: String,
     /// Look-alike requests that belong elsewhere; rendered, at most [`Page::MAX_BOUNDARY`]
-    /// characters. Empty only for a skill without neighbors.
+    /// characters.
     pub boundary: Vec<Case>,
-    /// The rule, formula or fingerprint of the skill, in at most [`Page::MAX_BODY`] characters.
+    /// The rule, formula or fingerprint of the skill, in at most [`Page::MAX_BODY`] characters; empty where the document
+    /// has none.
     pub body: String,
 }
 
@@ -51,6 +55,11 @@ impl Page {
     pub const MAX_BOUNDARY: usize = 400;
     /// Characters of a body.
     pub const MAX_BODY: usize = 600;
+
+    /// What selects the skill: the trigger, or the description where that says it all.
+    pub fn selects<'a>(&'a self, description: &'a str) -> &'a str {
+        if self.trigger.is_empty() { description } else { &self.trigger }
+    }
 
     /// The neighbors that the boundary names, each once, in order.
     pub fn references(&self) -> Vec<&SkillId> {

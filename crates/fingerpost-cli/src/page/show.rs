@@ -47,7 +47,7 @@ pub(super) fn print(row: &PageRow, skill: SkillIdx, snapshot: &Snapshot) -> anyh
         plain(row.skill.as_str())
     )?;
     if let Some(page) = &row.page {
-        field(&mut out, "trigger", &page.trigger)?;
+        field(&mut out, "trigger", said(&page.trigger, "– (its description says when to use it)"))?;
         if page.boundary.is_empty() {
             field(&mut out, "boundary", "–")?;
         }
@@ -57,7 +57,11 @@ pub(super) fn print(row: &PageRow, skill: SkillIdx, snapshot: &Snapshot) -> anyh
             let to = to.map_or(String::new(), |id| format!(" → {}", snapshot.name_of(id)));
             field(&mut out, name, &format!("{request}{to}"))?;
         }
-        field(&mut out, "body", &page.body)?;
+        field(
+            &mut out,
+            "body",
+            said(&page.body, "– (its document has no rule that sets it apart)"),
+        )?;
     }
     if row.findings.is_empty() {
         writeln!(out, "  {:MARGIN$}{GOOD}✓{GOOD:#} all passed", "checks")?;
@@ -70,6 +74,11 @@ pub(super) fn print(row: &PageRow, skill: SkillIdx, snapshot: &Snapshot) -> anyh
         writeln!(out, "{}", lines.join(&format!("\n{}", " ".repeat(MARGIN + 4))))?;
     }
     Ok(())
+}
+
+/// A field, or why it is empty.
+fn said<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
 }
 
 fn field(out: &mut impl Write, name: &str, text: &str) -> std::io::Result<()> {

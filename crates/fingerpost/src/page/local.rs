@@ -7,6 +7,7 @@
 
 mod body;
 mod boundary;
+mod markdown;
 mod outline;
 mod plain;
 mod requests;
@@ -18,13 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use self::outline::{Outline, Part, outline};
 use self::salience::Salience;
+use super::check::are_twins;
 use super::language::Language;
 use super::name::{forms, has_any};
 use super::{Case, Page};
 use crate::skill::Skill;
 
 /// Raised whenever the writer would write another page of the same documents.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Settings of the local writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -50,19 +52,19 @@ impl LocalConfig {
 pub enum Draft {
     /// What the author says first.
     First,
-    /// What sets the skill apart by more words, for a page whose first draft does not do.
+    /// Other cases in the boundary, for a page whose first draft does not do.
     Second,
 }
 
 /// A page for each of the neighborhood's members, which are in the order of their ids. A field for
-/// which the documents have nothing is empty, and the checks say so.
+/// which the documents have nothing, or nothing new, is empty.
 pub fn write(members: &[&Skill], config: &LocalConfig, draft: Draft) -> Vec<Page> {
     let neighborhood = Neighborhood::of(members);
     let page = |member: usize| {
         let language = config.language.unwrap_or_else(|| Language::of_skill(members[member]));
         Page {
-            trigger: trigger::trigger(&neighborhood, member, language, draft),
-            boundary: boundary::boundary(&neighborhood, member, language, draft),
+            trigger: trigger::trigger(&neighborhood, member, language),
+            boundary: boundary::boundary(&neighborhood, member, draft),
             body: body::body(&neighborhood, member, language),
         }
     };
@@ -90,10 +92,23 @@ impl<'a> Neighborhood<'a> {
         Self { members, outlines, salience, names }
     }
 
-    /// The parts of a member's document that name none of its neighbors.
+    /// The parts of a member's document that name none of its neighbors and are its own.
     fn parts(&self, member: usize) -> Vec<&Part> {
         let parts = self.outlines[member].parts.iter();
-        parts.filter(|part| !has_any(&part.text, &self.names[member])).collect()
+        parts
+            .filter(|part| !has_any(&part.text, &self.names[member]))
+            .filter(|part| !self.is_shared(member, part))
+            .collect()
+    }
+
+    /// Does another document say the same, word for word? A line of a template is nobody's own; copies of one document
+    /// share all, and keep it.
+    fn is_shared(&self, member: usize, part: &Part) -> bool {
+        let says =
+            |other: usize| self.outlines[other].parts.iter().any(|said| said.text == part.text);
+        (0..self.members.len()).any(|other| {
+            other != member && says(other) && !are_twins(self.members[member], self.members[other])
+        })
     }
 
     /// How well a text speaks for a skill, a short one better than a long one that says as much.

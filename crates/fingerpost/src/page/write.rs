@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::audit::audit;
 use super::check::{Failure, Subject, check, check_exclusive};
+use super::faults::faults;
 use super::language::Language;
 use super::local::{self, Draft, LocalConfig};
 use super::round_trip::round_trip;
@@ -186,7 +187,7 @@ fn write_neighborhood(
     let row_of = |at: usize, draft: Page| {
         let writer = config.local.identity();
         let language = config.local.language.unwrap_or_else(|| Language::of_skill(members[at]));
-        let findings = judge(&draft, members[at], members, language);
+        let findings = judge_as(&draft, members[at], members, language, &writer);
         let (status, page) = if findings.is_empty() {
             (Status::Written, Some(draft))
         } else {
@@ -243,7 +244,8 @@ fn kept_row(
         None => {
             let mut row = kept.clone();
             if let Some(page) = &row.page {
-                row.findings = judge(page, skill, members, Language::of_skill(skill));
+                let language = Language::of_skill(skill);
+                row.findings = judge_as(page, skill, members, language, &row.writer);
             }
             (row, true)
         }
@@ -294,6 +296,25 @@ pub fn judge(page: &Page, skill: &Skill, members: &[&Skill], language: Language)
     failures
 }
 
+/// As [`judge`], for a page of this writer. A model that leaves a field empty is asked again; anybody else may have
+/// nothing to say that the document does not say already.
+fn judge_as(
+    page: &Page,
+    skill: &Skill,
+    members: &[&Skill],
+    language: Language,
+    writer: &str,
+) -> Vec<Failure> {
+    let mut failures = judge(page, skill, members, language);
+    if !writer.starts_with(MODEL) {
+        failures.retain(|failure| !["empty", "no-neighbor"].contains(&failure.rule.as_str()));
+    }
+    failures
+}
+
+/// How the writers that are models call themselves.
+const MODEL: &str = "llm ";
+
 /// Of triggers that can hardly be told apart none helps: the skills whose pages are written now fall
 /// back.
 fn keep_exclusive(members: &[&Skill], rows: &mut [PageRow], is_fresh: &[bool]) {
@@ -311,13 +332,17 @@ fn keep_exclusive(members: &[&Skill], rows: &mut [PageRow], is_fresh: &[bool]) {
     }
 }
 
-/// What the round trip finds is noted on the rows; what a check said before stays.
+/// What the round trip finds, and what reads badly, is noted on the rows; what a check said before stays.
 pub(super) fn look_back(members: &[&Skill], rows: &mut [PageRow]) {
     let pages: Vec<Option<Page>> = rows.iter().map(|row| row.page.clone()).collect();
     for (row, trip) in rows.iter_mut().zip(round_trip(members, &pages)) {
         if row.page.is_some() {
             row.findings.retain(|finding| finding.breaks() || finding.rule == STALE);
             row.findings.extend(trip.findings);
+        }
+        let skill = members.iter().find(|skill| skill.id == row.skill);
+        if let (Some(page), Some(skill)) = (&row.page, skill) {
+            row.findings.extend(faults(page, skill));
         }
         row.score = if row.page.is_some() { trip.score } else { 0.0 };
     }
@@ -338,7 +363,7 @@ pub fn adopt(
         document: skill.digest().to_hex().to_string(),
         key: key(writer, &documents_digest(members, &digests), &skill.id),
         status,
-        findings: judge(&page, skill, members, Language::of_skill(skill)),
+        findings: judge_as(&page, skill, members, Language::of_skill(skill), writer),
         page: Some(page),
         writer: writer.to_owned(),
         score: 1.0,

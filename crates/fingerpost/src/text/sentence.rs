@@ -8,6 +8,9 @@
 pub(crate) enum Stop {
     /// The end of a sentence, but not that of "e.g." or "approx.".
     Sentence,
+    /// The end of a sentence for somebody who reads it alone: with the quotation mark or bracket that closes it, and not
+    /// before a word that goes on.
+    Whole,
     /// A semicolon and the end of a line too. Abbreviations end a part as well: what is cut in two here
     /// is only scored or left out, and nobody reads it.
     Part,
@@ -30,6 +33,11 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     parts(text, Stop::Sentence).map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
 }
 
+/// The sentences of a paragraph, each as somebody reads it who sees no other.
+pub(crate) fn whole_sentences(text: &str) -> Vec<&str> {
+    parts(text, Stop::Whole).map(str::trim).filter(|sentence| !sentence.is_empty()).collect()
+}
+
 /// The first part of a text, without what ends it.
 pub(crate) fn first_sentence(text: &str) -> &str {
     &text[..stops(text, Stop::Part).next().map_or(text.len(), |(start, _)| start)]
@@ -39,11 +47,23 @@ pub(crate) fn first_sentence(text: &str) -> &str {
 fn stops(text: &str, stop: Stop) -> impl Iterator<Item = (usize, usize)> {
     let mut start = 0;
     text.char_indices().filter_map(move |(at, c)| {
-        let end = at + c.len_utf8();
+        let mut end = at + c.len_utf8();
         let before_gap = || text[end..].starts_with(char::is_whitespace);
         let ends = match (c, stop) {
             ('。' | '！' | '？', _) | ('；' | '\n', Stop::Part) => true,
             ('.' | '!' | '?', Stop::Sentence) => before_gap() && !abbreviates(&text[start..end]),
+            ('.' | '!' | '?', Stop::Whole) => {
+                let closes = closing(&text[end..]);
+                let rest = &text[end + closes..];
+                let so_far = &text[start..end];
+                let shortened = match so_far.ends_with("etc.") {
+                    true => begins_small(rest),
+                    false => abbreviates(so_far) || is_shortened(so_far),
+                };
+                let ends = !shortened && goes_on_anew(rest);
+                end += closes;
+                ends
+            }
             ('.' | '!' | '?' | ';', Stop::Part) => before_gap(),
             _ => false,
         };
@@ -54,13 +74,51 @@ fn stops(text: &str, stop: Stop) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
+/// How much of what follows a mark closes what stands before it.
+fn closing(rest: &str) -> usize {
+    rest.len() - rest.trim_start_matches(['"', '”', '\'', '’', ')', '*', '_']).len()
+}
+
+fn begins_small(rest: &str) -> bool {
+    rest.trim_start().starts_with(char::is_lowercase)
+}
+
+/// Does a new sentence follow, after a gap? One that begins small does not: "Node.js vs. deno", "the .env
+/// file", "Inc. and others".
+fn goes_on_anew(rest: &str) -> bool {
+    let gap = rest.starts_with(char::is_whitespace);
+    let next = rest.trim_start();
+    let word = next.split(char::is_whitespace).next().unwrap_or_default();
+    // A command or a name may be small: only a plain word goes on.
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    gap && !(plain && CONTINUES.contains(&word))
+}
+
+/// Words that seldom begin a sentence, and never a small one.
+const CONTINUES: [&str; 16] = [
+    "and", "are", "as", "but", "by", "for", "from", "in", "is", "nor", "of", "or", "than", "that",
+    "to", "with",
+];
+
 /// Does a sentence so far end with a shortened word, or is it the number of an item?
 fn abbreviates(sentence: &str) -> bool {
-    let word = sentence.rsplit([' ', '(', ',']).next().unwrap_or_default().to_ascii_lowercase();
     matches!(
-        word.as_str(),
+        last_word(sentence).as_str(),
         "e.g." | "i.e." | "etc." | "vs." | "cf." | "no." | "fig." | "eq." | "dr." | "approx."
-    ) || (word.len() == 2 && word.starts_with(|c: char| c.is_ascii_digit()) && sentence.len() == 2)
+    ) || (sentence.len() == 2 && sentence.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// More of them, of names and measures.
+fn is_shortened(sentence: &str) -> bool {
+    const SHORT: [&str; 12] = [
+        "incl.", "inc.", "max.", "min.", "mr.", "mrs.", "resp.", "st.", "al.", "u.s.", "a.k.a.",
+        "w.r.t.",
+    ];
+    SHORT.contains(&last_word(sentence).as_str())
+}
+
+fn last_word(sentence: &str) -> String {
+    sentence.rsplit([' ', '(', ',']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -83,6 +141,26 @@ mod tests {
             ["按月计税。", "不适用于劳务；另算！"]
         );
         assert_eq!(sentences(" \n"), [""; 0]);
+    }
+
+    #[test]
+    fn whole_sentences_have_their_quotation_marks() {
+        assert_eq!(
+            whole_sentences(
+                "Say \"review it.\" Then stop. (Or go on.) Apple Inc. and others. etc. Done"
+            ),
+            [
+                "Say \"review it.\"",
+                "Then stop.",
+                "(Or go on.)",
+                "Apple Inc. and others.",
+                "etc.",
+                "Done"
+            ]
+        );
+        let text = "Uses \"GA4,\" or \"GTM.\" For forms, see it.";
+        assert_eq!(whole_sentences(text), ["Uses \"GA4,\" or \"GTM.\"", "For forms, see it."]);
+        assert_eq!(parts(text, Stop::Whole).collect::<String>(), text);
     }
 
     #[test]

@@ -1,204 +1,269 @@
 //! Which look-alike requests belong to a neighbor?
 
-use super::outline::{Kind, Part};
-use super::plain::{clause, cut};
-use super::{Case, Draft, Language, Neighborhood, Page};
-use crate::page::check::are_twins;
-use crate::page::name::{contains_name, forms, has_any};
-use crate::skill::Skill;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-/// Neighbors named at most: a boundary is read at a glance.
+use regex::Regex;
+
+use super::outline::{Kind, Part};
+use super::plain::{capital, clause, cut};
+use super::salience::worth;
+use super::{Case, Draft, Neighborhood, Page};
+use crate::exclusion::Exclusion;
+use crate::page::check::{are_twins, stem, stems};
+use crate::page::name::{forms, has_any};
+use crate::page::readable::{begins_small, has_address, has_markup, is_cut, leans};
+use crate::skill::{Skill, SkillId};
+use crate::text::{Tokenizer, for_each_term, terms};
+
+/// Cases at most: a boundary is read at a glance.
 const CASES: usize = 4;
 
-/// Characters of a request at most, and the least that says something.
-const REQUEST_CHARS: std::ops::RangeInclusive<usize> = 12..=130;
+/// Cases at most that name no neighbor, where there are neighbors to name.
+const UNNAMED: usize = 2;
 
-/// Cases for the nearest neighbors, in the words of their own documents or of this author's
-/// exclusions; for a skill alone, its author's exclusions.
-pub(super) fn boundary(
-    neighborhood: &Neighborhood<'_>,
-    member: usize,
-    language: Language,
-    draft: Draft,
-) -> Vec<Case> {
+/// Characters of a request at most, and the least that says something.
+const REQUEST_CHARS: std::ops::RangeInclusive<usize> = 12..=180;
+
+/// How much of a request for a neighbor must be unknown to this skill's name and description. Below that it may be a request for
+/// this skill in other words, and a boundary that gives it away does harm.
+const FOREIGN: f64 = 0.5;
+
+/// What the author excludes, then cases for the nearest neighbors in the words of their own authors.
+pub(super) fn boundary(neighborhood: &Neighborhood<'_>, member: usize, draft: Draft) -> Vec<Case> {
     let skill = neighborhood.members[member];
-    let excluded = &neighborhood.outlines[member].exclusions;
+    let others = neighborhood.salience.nearest(member);
+    let neighbors: Vec<&Skill> = others.iter().map(|&other| neighborhood.members[other]).collect();
     let mut page = Page { trigger: String::new(), boundary: Vec::new(), body: String::new() };
-    if neighborhood.members.len() == 1 {
-        for text in excluded.iter().take(CASES) {
-            push(&mut page, cut(text, *REQUEST_CHARS.end()), None, neighborhood);
+    let most = if neighbors.is_empty() { CASES } else { UNNAMED };
+    for excluded in &neighborhood.outlines[member].exclusions {
+        let to = excluded.instead.as_deref().and_then(|name| called(name, &neighbors));
+        let unnamed = page.boundary.iter().filter(|case| case.skill.is_none()).count();
+        if page.boundary.len() < CASES && (to.is_some() || unnamed < most) {
+            let request = excluded_request(excluded, to.is_some());
+            let said = |request: &String| page.boundary.iter().any(|case| case.request == *request);
+            if let Some(request) = request.filter(|request| !said(request)) {
+                push(&mut page, request, to, neighborhood);
+            }
         }
-        return page.boundary;
     }
-    for other in neighborhood.salience.nearest(member) {
+    for &other in &others {
         let neighbor = neighborhood.members[other];
-        if page.boundary.len() == CASES || are_twins(skill, neighbor) {
+        let references = page.references();
+        let is_called = |id: &&SkillId| {
+            neighborhood.members.iter().any(|skill| skill.id == **id && skill.name == neighbor.name)
+        };
+        let named = references.iter().any(is_called);
+        if page.boundary.len() == CASES
+            || named
+            || are_namesakes(skill, neighbor)
+            || are_twins(skill, neighbor)
+        {
             continue;
         }
-        let by_author = excluded
-            .iter()
-            .find(|text| contains_name(&text.to_lowercase(), &neighbor.name.to_lowercase()))
-            .and_then(|text| without_name(text, neighbor));
-        let request =
-            by_author.or_else(|| request_of(neighborhood, member, other, language, draft));
-        if let Some(request) = request {
-            push(&mut page, &request, Some(neighbor), neighborhood);
+        let said = |request: &String| page.boundary.iter().any(|case| case.request == *request);
+        if let Some(request) =
+            request_of(neighborhood, member, other, draft).filter(|request| !said(request))
+        {
+            push(&mut page, request, Some(neighbor), neighborhood);
         }
     }
     page.boundary
 }
 
-/// Adds a case, cut to what the whole may hold.
-fn push(page: &mut Page, request: &str, to: Option<&Skill>, neighborhood: &Neighborhood<'_>) {
-    let request = clause(request).to_owned();
-    page.boundary.push(Case { request, skill: to.map(|skill| skill.id.clone()) });
-    let show = |page: &Page| {
-        let named = page.boundary_text(|id| {
-            let skill = neighborhood.members.iter().find(|skill| skill.id == *id);
-            skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())
-        });
-        named.chars().count()
+/// Which of the neighbors an author means by a name: `admin/report-design` and `report-design` are one.
+fn called<'a>(name: &str, neighbors: &[&'a Skill]) -> Option<&'a Skill> {
+    let last = |name: &str| name.rsplit(['/', ':']).next().unwrap_or_default().to_lowercase();
+    let wanted = last(name);
+    neighbors
+        .iter()
+        .copied()
+        .find(|skill| last(&skill.name) == wanted || last(skill.id.as_str()) == wanted)
+}
+
+/// An exclusion as a request, with the name that its author gives where the library has it not beside this skill.
+fn excluded_request(excluded: &Exclusion, is_named: bool) -> Option<String> {
+    let whole = clause(&excluded.what);
+    let what = shortened(whole);
+    let request = match &excluded.instead {
+        Some(name) if !is_named && what == whole => capital(&format!("{what} (use {name})")),
+        _ => capital(what),
     };
-    let over = show(page).saturating_sub(Page::MAX_BOUNDARY);
-    if over > 0 {
-        let case = page.boundary.last_mut().expect("just pushed");
-        let whole = case.request.chars().count();
-        case.request = clause(cut(&case.request, whole.saturating_sub(over))).to_owned();
-        // A stump says less than no case; the first is needed, whatever is left of it.
-        let left = case.request.chars().count();
-        let least = if page.boundary.len() == 1 { *REQUEST_CHARS.start() } else { whole / 2 };
-        if left < least.max(*REQUEST_CHARS.start()) {
+    readable(request)
+}
+
+/// The request, if a person can read it.
+fn readable(request: String) -> Option<String> {
+    let good = request.chars().count() >= *REQUEST_CHARS.start()
+        || !request.is_ascii() && request.chars().count() >= 4;
+    let bad = is_cut(&request)
+        || has_markup(&request)
+        || has_address(&request)
+        || begins_small(&request)
+        || leans(&request);
+    // What an author's tool cut off: "'t forget", "a system that".
+    let mut words = request.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let broken = first.len() == 1 && first.starts_with(|c: char| c.is_alphabetic() && c != 'A');
+    let last = words.next_back().unwrap_or_default();
+    let hangs =
+        ["at", "by", "for", "from", "is", "of", "that", "to", "with", "which"].contains(&last);
+    (good && !(bad || broken || hangs) && !USE_WHEN.is_match(&request)).then_some(request)
+}
+
+/// What is no request: the author speaks of when to use the skill.
+static USE_WHEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:also )?(?:use|apply|invoke|activate|activates)\b.{0,30}\b(?:when|whenever|if|on)\b|^(?:triggers?|keywords?|activates?|auto-activating|part of|asked to|explicit commands?)\b|→|\bthis (?:skill|tool|implementation|plugin|agent|command)\b|auto-activating|^触发|使用时|\binstead\W*$|\bPROACTIVELY\b|\bdeprecated\b|[\[{]|^mention\b")
+        .expect("a valid pattern")
+});
+
+/// Adds a case if the whole may hold it.
+fn push(page: &mut Page, request: String, to: Option<&Skill>, neighborhood: &Neighborhood<'_>) {
+    page.boundary.push(Case { request, skill: to.map(|skill| skill.id.clone()) });
+    let shown = page.boundary_text(|id| {
+        let skill = neighborhood.members.iter().find(|skill| skill.id == *id);
+        skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())
+    });
+    let over = shown.chars().count().saturating_sub(Page::MAX_BOUNDARY);
+    let Some(case) = page.boundary.last_mut().filter(|_| over > 0) else { return };
+    let whole = case.request.chars().count();
+    let shorter = clause(cut(&case.request, whole.saturating_sub(over))).to_owned();
+    // A stump says less than no case, and so does half a clause.
+    let rest = case.request[shorter.len()..].trim_start();
+    let ends = rest.starts_with([',', ';', ':', '(', '-', '—', '–', '，', '；', '：', '、', '（']);
+    match readable(shorter).filter(|_| ends).filter(|shorter| shorter.chars().count() * 2 > whole) {
+        Some(shorter) => case.request = shorter,
+        None => {
             page.boundary.pop();
         }
     }
-}
-
-/// "Not for scans; use pdf-ocr instead" without the pointer: what is left is the request.
-fn without_name(text: &str, neighbor: &Skill) -> Option<String> {
-    let lower = text.to_lowercase();
-    // Lower-casing may change lengths, and then positions do not carry over.
-    let at = lower.find(&neighbor.name.to_lowercase()).filter(|_| lower.len() == text.len())?;
-    let before = &text[..at];
-    let cue =
-        ["use", "see", "try", "prefer", "with", "via", "→", "->", "用", "请用", "改用", "(", "（"];
-    let lower = before.to_lowercase();
-    let end = cue.iter().filter_map(|cue| lower.rfind(cue)).filter(|&end| at - end < 24).min()?;
-    let mut request = clause(before[..end].trim_end_matches([' ', '-', '—', '–', ',', ';'])).trim();
-    for opening in [
-        "Do not use this skill for ",
-        "Do not use for ",
-        "Don't use for ",
-        "Not for ",
-        "not for ",
-        "Do not use when ",
-        "For ",
-        "不适用于",
-        "不用于",
-    ] {
-        request = request.strip_prefix(opening).unwrap_or(request);
-    }
-    let length = request.chars().count();
-    (*REQUEST_CHARS.start()..=*REQUEST_CHARS.end()).contains(&length).then(|| request.to_owned())
 }
 
 /// How much more the sentence counts that says what the neighbor does, before all details.
 const FIRST: f64 = 3.0;
 
 /// What a request for the neighbor looks like: of what its author says it does and is for, that
-/// which speaks most for it and least for this skill. Where none sets it apart, what it does, and
-/// where that is said of both, the words that differ; in the second draft the next best.
+/// which speaks most for it and least for this skill; in the second draft the next best. `None` where every sentence
+/// may be about this skill too.
 fn request_of(
     neighborhood: &Neighborhood<'_>,
     member: usize,
     other: usize,
-    language: Language,
     draft: Draft,
 ) -> Option<String> {
     let [skill, neighbor] = [member, other].map(|at| neighborhood.members[at]);
     let salience = &neighborhood.salience;
     let own_names = forms(skill, neighbor);
-    let parts = || neighborhood.outlines[other].parts.iter();
     let says = |part: &&Part| part.kind == Kind::Described || part.says_when;
+    let shared = |part: &&Part| !neighborhood.is_shared(other, part);
     let named = |part: &&Part| !has_any(&part.text, &own_names);
-    let mut requests: Vec<(String, f64)> = parts()
+    let mut requests: Vec<(String, f64)> = neighborhood.outlines[other]
+        .parts
+        .iter()
         .filter(says)
         .filter(named)
+        .filter(shared)
         .enumerate()
-        .flat_map(|(at, part)| {
+        .filter_map(|(at, part)| {
+            let text = readable(capital(as_request(shortened(&part.text))))?;
+            // What comes after what it does and when is detail.
+            if at > 0 && !part.says_when {
+                return None;
+            }
             let prior = if at == 0 { FIRST } else { 1.0 };
-            clauses(&part.text).into_iter().map(move |text| (text, prior))
-        })
-        .map(|(text, prior)| {
             let weight = neighborhood.score(&text, |term| {
                 salience.against(other, member, term) - 0.3 * salience.weight(member, term)
             });
-            (text, prior * weight)
+            Some((text, prior * weight))
         })
+        .filter(|(text, weight)| {
+            *weight > 0.0 && foreign(neighborhood, member, other, text) >= FOREIGN
+        })
+        .filter(|(text, _)| !names_subject(text, skill, neighbor))
         .collect();
-    let first = requests.first().map(|(text, _)| text.clone());
-    requests.retain(|(_, weight)| *weight > 0.0);
     // Stable, so that equal ones stay in the order of the document.
     requests.sort_by(|a, b| b.1.total_cmp(&a.1));
     let place = match draft {
         Draft::First => 0,
         Draft::Second => 1.min(requests.len().saturating_sub(1)),
     };
-    let best = requests.into_iter().nth(place).map(|(text, _)| text);
-    let tells = |text: &String| {
-        let mut terms = salience.terms(text).into_iter();
-        terms.any(|term| salience.weight(member, term) == 0.0)
-    };
-    let words = || separating_words(neighborhood, member, other, language);
-    match draft {
-        Draft::First => best.or_else(|| first.filter(tells)).or_else(words),
-        Draft::Second => best.or_else(words).or_else(|| first.filter(tells)),
-    }
+    requests.into_iter().nth(place).map(|(text, _)| text)
 }
 
-/// A sentence as a whole if it is short, else its clauses: one of them may set apart better.
-fn clauses(text: &str) -> Vec<String> {
-    let fits = |text: &str| REQUEST_CHARS.contains(&text.chars().count());
-    let mut found: Vec<String> = Vec::new();
-    let whole = clause(cut(text, *REQUEST_CHARS.end()));
-    if fits(whole) {
-        found.push(whole.to_owned());
-    }
-    let parts = text.split([';', '；', '。', '：']).map(clause);
-    found.extend(parts.filter(|part| fits(part) && *part != whole).map(str::to_owned));
-    found
-}
-
-/// Where no sentence sets the neighbor apart, the words that do.
-fn separating_words(
-    neighborhood: &Neighborhood<'_>,
-    member: usize,
-    other: usize,
-    language: Language,
-) -> Option<String> {
+/// The share of a request's weight, as the neighbor has it, that this skill's name and description have no word for.
+fn foreign(neighborhood: &Neighborhood<'_>, member: usize, other: usize, request: &str) -> f64 {
     let salience = &neighborhood.salience;
-    let mut words: Vec<(f64, String)> = Vec::new();
-    for part in &neighborhood.outlines[other].parts {
-        for word in part
-            .text
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|word| word.chars().count() > 2)
-        {
-            let Some(term) = salience.terms(word).first().copied() else { continue };
-            let weight = salience.against(other, member, term);
-            let absent = salience.weight(member, term) == 0.0;
-            if absent && weight > 0.0 && !words.iter().any(|(_, known)| alike(known, word)) {
-                words.push((weight, word.to_lowercase()));
-            }
-        }
-    }
-    words.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let separator = if language == Language::Chinese { "、" } else { ", " };
-    let words: Vec<&str> = words.iter().take(5).map(|(_, word)| word.as_str()).collect();
-    (words.len() >= 2).then(|| words.join(separator))
+    let skill = neighborhood.members[member];
+    let own = stems(&format!("{}\n{}", skill.name, skill.description));
+    let (mut all, mut new) = (0.0, 0.0);
+    for_each_term(request, Tokenizer::Auto, |term| {
+        let Some(&number) = salience.terms(term).first() else { return };
+        let weight = salience.weight(other, number);
+        all += weight;
+        new += if own.contains(&stem(term)) { 0.0 } else { weight };
+    });
+    if all > 0.0 { new / all } else { 0.0 }
 }
 
-/// "Deletion" beside "delete" tells nothing new.
-fn alike(one: &str, other: &str) -> bool {
-    let start = |word: &str| word.to_lowercase().chars().take(5).collect::<String>();
-    start(one) == start(other)
+/// A sentence as a request: whole if it is short, else up to a mark that ends its first statement, else up to a comma.
+fn shortened(text: &str) -> &str {
+    let most = *REQUEST_CHARS.end();
+    let whole = clause(text);
+    if whole.chars().count() <= most {
+        return whole;
+    }
+    let marks = [" - ", " — ", " – ", ": ", "; ", "：", "；"];
+    let statement =
+        marks.iter().filter_map(|mark| whole.find(mark)).map(|end| clause(&whole[..end]));
+    let fits = |text: &&str| (STATEMENT..=most).contains(&text.chars().count());
+    statement.filter(fits).max_by_key(|text| text.len()).unwrap_or_else(|| clause(cut(whole, most)))
 }
+
+/// Characters from which on the beginning of a sentence may stand for it.
+const STATEMENT: usize = 40;
+
+/// Does a request speak of what this skill is named for and the neighbor is not? Then it is no other's.
+fn names_subject(request: &str, skill: &Skill, neighbor: &Skill) -> bool {
+    let words = |text: &str| terms(text, Tokenizer::Stems);
+    let (request, theirs) = (words(request), words(&neighbor.name));
+    let start = |word: &String| word.chars().take(STEM).collect::<String>();
+    let tells = |word: &String| worth(word) >= TELLING && !theirs.contains(word);
+    let mut own = words(&skill.name).into_iter().filter(tells);
+    own.any(|word| request.iter().any(|said| start(said) == start(&word)))
+}
+
+/// Letters by which two forms of a word are known for one: "transcribe" and "transcription".
+const STEM: usize = 6;
+
+/// Are two skills named for the same thing? Then whatever one is for may be asked of the other.
+fn are_namesakes(skill: &Skill, neighbor: &Skill) -> bool {
+    let words = |skill: &Skill| -> BTreeSet<String> {
+        terms(&skill.name.replace('_', " "), Tokenizer::Stems).into_iter().collect()
+    };
+    let (own, theirs) = (words(skill), words(neighbor));
+    let both = own.intersection(&theirs).count();
+    let either = own.len() + theirs.len() - both;
+    both > 0 && (both == own.len() || both as f64 >= NAMESAKES * either as f64)
+}
+
+/// Share of the words of two names that both have, above which they are names of one thing.
+const NAMESAKES: f64 = 0.6;
+
+/// What a word of a name is worth at least, to tell a subject.
+const TELLING: f64 = 0.7;
+
+/// "Use when the user wants to merge files" as the request in it.
+fn as_request(text: &str) -> &str {
+    match OPENING.find(text) {
+        Some(opening) => &text[opening.end()..],
+        None => text,
+    }
+}
+
+static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+    let user = r"(?:(?:the )?(?:user|users|you|someone|people|developers?) (?:wants?|needs?|asks?|is asking|are asking|would like|requests?)(?: (?:you|for help|help|about|to|for))*\s+)?";
+    Regex::new(&format!(
+        r"(?i)^(?:this skill should be used|(?:you )?(?:can |should )?(?:also )?(?:use|apply|invoke|activate|load|call|trigger|choose|reach for)(?: (?:this|it)(?: skill| tool)?)?) (?:when|whenever|if|for|to)(?:ever)?:? {user}|^(?:when|whenever|if) (?:the )?(?:user|you) (?:wants?|needs?|asks?)(?: (?:to|for|about))? |^when(?:ever)? |^(?:适用于|用于)|^this (?:skill|tool|plugin) (?:helps|is used|can be used|is designed|allows|lets|enables)(?: (?:you|users|the agent))? (?:to|for|with) "
+    ))
+    .expect("a valid pattern")
+});

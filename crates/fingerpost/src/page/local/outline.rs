@@ -1,20 +1,21 @@
-//! What does a document consist of: sentences, items, formulas, code lines, fields?
+//! What does a document consist of: sentences, items, formulas, fields?
 //!
 //! A writer that never invents can only choose, so the document is first laid out as parts that can
 //! stand alone. What the author says the skill is *not* for is left out here; the boundary takes it
 //! from [`crate::exclusion`].
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::plain::{plain, words_of};
-use crate::exclusion::{exclusions, without_exclusions};
+use super::markdown::{Block, BlockKind, GAP, blocks, inline};
+use super::plain::words_of;
+use crate::exclusion::{Collected, Exclusion, is_excluding, without_exclusions};
 use crate::page::audit::is_clean;
+use crate::page::readable::has_address;
 use crate::skill::Skill;
-use crate::text::sentences;
+use crate::text::{Tokenizer, paragraphs, terms, tidy, whole_sentences};
 
 /// A part of a document, as plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) struct Part {
     pub(super) kind: Kind,
     /// Does the author say here when to use the skill?
     pub(super) says_when: bool,
+    /// Does it stand in a section beside the work: installation, examples, mistakes, references?
+    pub(super) aside: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +33,12 @@ pub(super) enum Kind {
     /// A sentence of the description.
     Described,
     Heading,
-    /// A sentence, an item of a list or a row of a table.
+    /// A sentence of a paragraph.
     Prose,
-    /// A line of code or a formula on a line of its own.
-    Code,
-    /// A field of a tool's schema with its description.
-    Field,
+    /// An item of a list, or a sentence of one.
+    Item,
+    /// A formula on a line of its own.
+    Formula,
     /// A request that the author gives as an example.
     Example,
 }
@@ -46,7 +49,7 @@ const READ_CHARS: usize = 32_768;
 /// A sentence that says when.
 static SAYS_WHEN: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
-        r"^(?:this skill should be used|(?:you )?(?:can |should )?(?:use|apply|invoke|activate|load|call|trigger|choose|reach for))\b.{0,60}?\b(?:when|whenever|if|for|to|on|in)\b",
+        r"^(?:this skill should be used|(?:you )?(?:can |should |also )?(?:use|apply|invoke|activate|load|call|trigger|choose|reach for))\b.{0,60}?\b(?:when|whenever|if|for|to|on|in)\b",
         r"^(?:when|whenever|if) (?:the |a |an )?(?:user|you|someone|asked|working|dealing|needing)",
         r"^(?:triggers?|trigger (?:on|words|phrases)|keywords?|activates?|use cases?|applies to|applicable|suitable for|ideal for|best for|designed for|helps?)\b",
         r"^(?:适用|用于|适合|当.{1,40}时|触发|何时|使用场景|需要.{1,30}时)",
@@ -54,12 +57,33 @@ static SAYS_WHEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i)(?:{})", forms.join("|"))).expect("a valid pattern")
 });
 
-/// A heading of a section that says when, or that gives example requests.
+/// A heading of a section that says when to use the skill, and what it says that is used; or one that gives example
+/// requests.
 static WHEN_SECTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\bwhen (?:to|should|you|do)\b|\buse (?:this|when|cases?)\b|\btriggers?\b|\bwhen\s*$|何时|什么时候|适用|使用场景|触发").expect("a valid pattern")
+    let verb = r"(?:use|apply|invoke|activate|trigger|call|run|reach for|choose)";
+    Regex::new(&format!(r"(?i)^\W*(?:\d+[.)]?\s*)?(?:when (?:to|should (?:you|i|we)|do (?:you|i|we)) {verb}\b|use (?:this|when|cases?\b|it when|for)|(?:activation )?triggers?\b|when\W*$|何时使用|什么时候使?用|适用场景|适用情况|使用场景|触发)(?P<what>.*)$"))
+        .expect("a valid pattern")
 });
+
+/// Words of a heading that mean the skill.
+const ITSELF: [&str; 14] = [
+    "this", "the", "it", "skill", "tool", "agent", "workflow", "command", "plugin", "guide",
+    "these", "when", "for", "conditions",
+];
+
+/// Sections about something beside the work: what stands there is no rule of the skill.
+static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:install\w*|setup|getting started|quick ?start|prerequisites?|requirements|references?|resources|related|see also|cross-references|licen[sc]e|credits?|changelog|versions?|faq|troubleshooting|examples?|scenarios?|mistakes|pitfalls|anti-?patterns|don['’]ts|limitations|output format|next steps|contributing|support|errors?|overview|introduction|about|features|integrations?|tests?|files?|contents)\b|安装|参考|常见问题|示例|许可|依赖|错误|概述|简介")
+        .expect("a valid pattern")
+});
+
 static EXAMPLE_SECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:example|sample) (?:requests?|prompts?|queries|questions?|usage)\b|\buser (?:says|asks)\b|示例(?:请求|提问|问题)|用户(?:会)?(?:说|问)").expect("a valid pattern")
+});
+
+/// A text that speaks of the skill itself.
+static OWN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\bthis (?:skill|tool)\b|本技能|此技能|该技能").expect("a valid pattern")
 });
 
 /// A document laid out.
@@ -67,10 +91,9 @@ pub(super) struct Outline {
     /// Its parts, in order.
     pub(super) parts: Vec<Part>,
     /// What its author says the skill is not for.
-    pub(super) exclusions: Vec<String>,
-    /// Its compound names of fields, functions and the like, in words: an index takes `due_date` for
-    /// one word, and people ask in two.
-    pub(super) names: Vec<String>,
+    pub(super) exclusions: Vec<Exclusion>,
+    /// The fields of a tool's schema, in words: an index takes `due_date` for one word, and people ask in two.
+    pub(super) fields: Vec<String>,
     /// All else, as it was written.
     pub(super) text: String,
 }
@@ -81,116 +104,157 @@ pub(super) fn outline(skill: &Skill) -> Outline {
         Some((end, _)) => &skill.content[..end],
         None => &skill.content,
     };
+    let mut outline = Outline {
+        parts: Vec::new(),
+        exclusions: Vec::new(),
+        fields: Vec::new(),
+        text: String::new(),
+    };
+    let mut excluded = Collected::default();
+    // "Use when:" opens a list.
+    let mut opens = false;
+    for paragraph in paragraphs(&skill.description) {
+        for Block { text, kind } in blocks(&tidy(paragraph)) {
+            let is_item = kind == BlockKind::Item;
+            opens &= is_item;
+            for sentence in excluded.add(&text, is_item, true) {
+                let section = if opens { Section::When } else { Section::Work };
+                outline.push(sentence, Kind::Described, section);
+            }
+            opens |= text.ends_with([':', '：'])
+                && whole_sentences(&text).last().is_some_and(|last| SAYS_WHEN.is_match(last));
+        }
+    }
+    match schema(content) {
+        Some(schema) => outline.fields(&schema, 0),
+        None => outline.prose(skill, content, &mut excluded),
+    }
+    outline.exclusions = excluded.exclusions;
+    outline
+        .exclusions
+        .retain(|exclusion| is_clean(&exclusion.what) && !exclusion.what.contains(GAP));
     let [described, kept] = [&skill.description, content].map(without_exclusions);
-    let mut parts = Vec::new();
-    for sentence in described.lines().flat_map(sentences) {
-        push(&mut parts, sentence, Kind::Described, false);
-    }
-    let mut names = Vec::new();
-    match schema(&kept) {
-        Some(schema) => {
-            fields(&schema, &mut parts, &mut names, 0);
-        }
-        None => {
-            prose(&kept, &mut parts);
-            NAME.find_iter(&kept).for_each(|name| push_name(&mut names, name.as_str()));
-        }
-    }
-    let excluded = [(&described, skill.description.as_str()), (&kept, content)];
-    let excluded = excluded.into_iter().filter(|(kept, _)| matches!(kept, Cow::Owned(_)));
-    let exclusions =
-        excluded.flat_map(|(_, text)| exclusions(text)).map(plain).filter(|text| is_clean(text));
-    let text = format!("{}\n{described}\n{kept}", skill.name);
-    Outline { parts, exclusions: exclusions.collect(), names, text }
+    outline.text = format!("{}\n{described}\n{kept}", skill.name);
+    outline
 }
 
-/// A name of several words, as programs write them.
-static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let forms =
-        [r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b", r"\b[A-Za-z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b"];
-    Regex::new(&forms.join("|")).expect("a valid pattern")
-});
-
-fn push_name(names: &mut Vec<String>, name: &str) {
-    if let Some(words) = words_of(name)
-        && is_clean(&words)
-        && !names.iter().any(|known| known.eq_ignore_ascii_case(&words))
-    {
-        names.push(words);
-    }
+/// What a section is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// When to use the skill.
+    When,
+    /// The work itself.
+    Work,
+    /// Something beside it.
+    Aside,
 }
 
-fn push(parts: &mut Vec<Part>, text: &str, kind: Kind, in_when_section: bool) {
-    let text = plain(text);
-    // What addresses its reader has no place on a page.
-    if text.chars().any(char::is_alphanumeric) && is_clean(&text) {
+/// Is a section with this heading about when to use the skill itself? "When to use a subagent" is not.
+fn says_when(heading: &str, skill: &Skill) -> bool {
+    let Some(found) = WHEN_SECTION.captures(heading) else { return false };
+    let own = terms(&format!("{}\n{}", skill.name, skill.description), Tokenizer::Auto);
+    terms(&found["what"], Tokenizer::Auto)
+        .iter()
+        .all(|word| ITSELF.contains(&word.as_str()) || own.contains(word) || !word.is_ascii())
+}
+
+impl Outline {
+    fn push(&mut self, text: &str, kind: Kind, section: Section) {
+        let text = text.trim().trim_start_matches(MARKS).trim();
+        // What addresses its reader has no place on a page.
+        let reads =
+            text.chars().any(char::is_alphanumeric) && !text.contains(GAP) && !has_address(text);
+        // What ends in a colon says nothing without what follows.
+        let opens = kind != Kind::Heading && text.ends_with([':', '：']);
+        if !reads || opens || !is_clean(text) {
+            return;
+        }
         // "Use a lock for writing" in the content is a rule of the work, not about the skill.
         let says_when = match kind {
-            Kind::Described => SAYS_WHEN.is_match(&text),
-            Kind::Prose => in_when_section,
+            Kind::Described => section == Section::When || SAYS_WHEN.is_match(text),
+            Kind::Item => section == Section::When,
+            // Beside its items such a section has remarks.
+            Kind::Prose => section == Section::When && SAYS_WHEN.is_match(text),
             _ => false,
         };
-        parts.push(Part { text, kind, says_when });
+        let aside = section == Section::Aside;
+        self.parts.push(Part { text: text.to_owned(), kind, says_when, aside });
+    }
+
+    fn prose(&mut self, skill: &Skill, content: &str, excluded: &mut Collected) {
+        let (mut section, mut gives_examples) = (Section::Work, false);
+        // The depth of the section that says what the skill is not for.
+        let mut excluding: Option<u8> = None;
+        // Before the first section a document speaks of itself.
+        let mut introduces = true;
+        for Block { text, kind } in blocks(content) {
+            let part = match kind {
+                _ if gives_examples => Kind::Example,
+                BlockKind::Item => Kind::Item,
+                _ => Kind::Prose,
+            };
+            match kind {
+                BlockKind::Heading(depth) => {
+                    if excluding.is_none_or(|of| depth <= of) {
+                        excluding = is_excluding(&text).then_some(depth);
+                    }
+                    introduces &= depth == 1;
+                    section = match excluding {
+                        None if says_when(&text, skill) => Section::When,
+                        _ if ASIDE.is_match(&text) => Section::Aside,
+                        _ => Section::Work,
+                    };
+                    gives_examples = EXAMPLE_SECTION.is_match(&text);
+                    self.push(&text, Kind::Heading, Section::Work);
+                }
+                _ if excluding.is_some() => excluded.add_section(&text, kind == BlockKind::Item),
+                BlockKind::Formula => self.push(&text, Kind::Formula, section),
+                BlockKind::Item | BlockKind::Paragraph => {
+                    // Elsewhere "not for" is said of a step, an option or another skill.
+                    let is_own = introduces || section == Section::When || OWN.is_match(&text);
+                    let said = match is_own {
+                        true => excluded.add(&text, kind == BlockKind::Item, false),
+                        false => whole_sentences(&text),
+                    };
+                    for sentence in said {
+                        self.push(sentence, part, section);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fields(&mut self, value: &Value, depth: usize) {
+        let Value::Object(map) = value else { return };
+        if depth > MAX_DEPTH {
+            return;
+        }
+        for (name, value) in map {
+            match value {
+                // "server_description" beside the fields; a field's own comes with its name.
+                Value::String(text) if name.ends_with("_description") => {
+                    for text in whole_sentences(&inline(&tidy(text))) {
+                        self.push(text, Kind::Prose, Section::Work);
+                    }
+                }
+                Value::Object(field)
+                    if field.contains_key("type") || field.contains_key("description") =>
+                {
+                    let words = words_of(name).unwrap_or_else(|| name.clone());
+                    let known = self.fields.iter().any(|known| known.eq_ignore_ascii_case(&words));
+                    if !known && is_clean(&words) {
+                        self.fields.push(words);
+                    }
+                }
+                _ => {}
+            }
+            self.fields(value, depth + 1);
+        }
     }
 }
 
-fn prose(content: &str, parts: &mut Vec<Part>) {
-    let (mut in_code, mut says_when, mut gives_examples) = (false, false, false);
-    let mut blank_before = true;
-    // A paragraph may run over several lines; it is cut into sentences as a whole.
-    let mut paragraph = String::new();
-    let kind_of = |gives_examples| if gives_examples { Kind::Example } else { Kind::Prose };
-    for line in content.lines().chain([""]) {
-        let trimmed = line.trim();
-        let fence = trimmed.starts_with("```") || trimmed.starts_with("~~~");
-        let heading = heading(trimmed).filter(|_| !in_code);
-        let rule = !in_code && !trimmed.is_empty() && !trimmed.chars().any(char::is_alphanumeric);
-        let indented =
-            !in_code && blank_before && (line.starts_with("    ") || line.starts_with('\t'));
-        let starts_item = trimmed.starts_with(['-', '*', '+', '•', '|', '>'])
-            || trimmed
-                .split_once(['.', ')'])
-                .is_some_and(|(number, _)| number.len() <= 3 && number.parse::<u16>().is_ok());
-        if fence
-            || heading.is_some()
-            || rule
-            || indented
-            || starts_item
-            || trimmed.is_empty()
-            || in_code
-        {
-            for sentence in sentences(&std::mem::take(&mut paragraph)) {
-                push(parts, sentence, kind_of(gives_examples), says_when);
-            }
-        }
-        if fence {
-            in_code = !in_code;
-        } else if let Some(heading) = heading {
-            says_when = WHEN_SECTION.is_match(heading);
-            gives_examples = EXAMPLE_SECTION.is_match(heading);
-            push(parts, heading, Kind::Heading, false);
-        } else if in_code || (indented && !trimmed.starts_with(['-', '*'])) {
-            push(parts, trimmed, Kind::Code, false);
-        } else if trimmed.starts_with('|') {
-            let cells: Vec<&str> =
-                trimmed.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect();
-            push(parts, &cells.join(": "), kind_of(gives_examples), says_when);
-        } else if !rule {
-            if !paragraph.is_empty() {
-                paragraph.push(' ');
-            }
-            paragraph.push_str(trimmed);
-        }
-        // Lines of an indented block follow each other.
-        blank_before = trimmed.is_empty() || indented;
-    }
-}
-
-fn heading(line: &str) -> Option<&str> {
-    let text = line.trim_start_matches('#');
-    let depth = line.len() - text.len();
-    ((1..=6).contains(&depth) && text.starts_with(' ')).then(|| text.trim())
-}
+/// Marks that stand before a text and say nothing.
+const MARKS: [char; 12] = ['•', '·', '▪', '◦', '✅', '❌', '✓', '✗', '⚠', '\u{fe0f}', '→', '-'];
 
 /// Tools are often given as a JSON schema; then that is the content.
 fn schema(content: &str) -> Option<Value> {
@@ -201,33 +265,6 @@ fn schema(content: &str) -> Option<Value> {
 
 /// A schema nests as deep as its author likes; what tells skills apart lies near the top.
 const MAX_DEPTH: usize = 8;
-
-fn fields(value: &Value, parts: &mut Vec<Part>, names: &mut Vec<String>, depth: usize) {
-    let Value::Object(map) = value else { return };
-    if depth > MAX_DEPTH {
-        return;
-    }
-    for (name, value) in map {
-        match value {
-            // "server_description" beside the fields; a field's own comes with its name.
-            Value::String(text) if name.ends_with("_description") => {
-                sentences(text).into_iter().for_each(|text| push(parts, text, Kind::Prose, false));
-            }
-            Value::Object(field)
-                if field.contains_key("type") || field.contains_key("description") =>
-            {
-                push_name(names, name);
-                if let Some(Value::String(description)) = field.get("description") {
-                    let name = words_of(name).unwrap_or_else(|| name.clone());
-                    let first = sentences(description.trim()).first().copied().unwrap_or_default();
-                    push(parts, &format!("{name}: {first}"), Kind::Field, false);
-                }
-            }
-            _ => {}
-        }
-        fields(value, parts, names, depth + 1);
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -267,12 +304,8 @@ mod tests {
                 Heading Forms
                 Prose Reads the fields of a form.
                 Prose Then fills them.
-                Code value = field.get()
                 Heading When to use
-                Prose! A form must be filled
-                Prose! field: type
-                Prose! name: text
-                Code pdf fill a.pdf
+                Item! A form must be filled
             "#]],
         );
     }
@@ -284,7 +317,6 @@ mod tests {
             r#"{"arguments": {"properties": {"account_id": {"type": "integer", "description": "账号ID"}}}}"#,
             expect![[r#"
                 Described 起草报告：汇报工作。
-                Field account id: 账号ID
             "#]],
         );
     }

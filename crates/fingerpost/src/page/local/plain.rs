@@ -1,39 +1,7 @@
-//! How does a line of Markdown read as plain text, and where may it be cut?
-
-use std::sync::LazyLock;
-
-use regex::Regex;
+//! Where may a text be cut, and how does it end?
 
 use crate::page::language::is_han;
-
-/// Links and pictures, of which the text stays; tags, of which nothing does.
-static LINK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"!?\[([^\]\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)").expect("a valid pattern")
-});
-static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"</?[A-Za-z][A-Za-z0-9-]*(?: [^<>\n]*)?/?>").expect("a valid pattern")
-});
-/// Marks at the start of a line: quotes, bullets, numbers, boxes, headings.
-static OPENING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\s|>|[-*+•·▪◦]\s|\d{1,3}[.)、]\s?|\[[ xX]\]\s|#{1,6}\s|[✅❌✓✗⚠️]|\|)+")
-        .expect("a valid pattern")
-});
-
-/// The line without markup, in one line of single spaces.
-pub(super) fn plain(line: &str) -> String {
-    let line = OPENING.replace(line, "");
-    let line = LINK.replace_all(&line, "$1");
-    let line = TAG.replace_all(&line, " ");
-    // Backticks and double stars are markup wherever they stand; a single star may be a product.
-    let line = line.replace("**", "").replace("__", "").replace('`', "");
-    let kept = |c: &char| !c.is_control() && !is_invisible(*c) || c.is_whitespace();
-    let line: String = line.chars().filter(kept).collect();
-    line.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('|').trim().to_owned()
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-}
+use crate::page::readable::{HANGING, is_program};
 
 /// The start of `text` in at most `most` characters, ending where a clause ends if one does beyond
 /// the first third, else after a word that can end one.
@@ -73,14 +41,6 @@ pub(super) fn cut(text: &str, most: usize) -> &str {
     without_hanging(&text[..end])
 }
 
-/// Words that announce what is not said any more.
-const HANGING: [&str; 42] = [
-    "a", "about", "an", "and", "any", "are", "as", "at", "be", "between", "but", "by", "each",
-    "for", "from", "if", "in", "including", "into", "is", "it", "its", "not", "of", "on", "or",
-    "over", "per", "so", "such", "than", "that", "the", "their", "through", "to", "via", "when",
-    "where", "whether", "which", "with",
-];
-
 fn without_hanging(text: &str) -> &str {
     let marks = [' ', ',', ';', ':', '-', '–', '—', '，', '、', '；', '：', '(', '（'];
     let mut kept = text.trim_end_matches(marks);
@@ -94,11 +54,30 @@ fn without_hanging(text: &str) -> &str {
         let opens = ["such as ", "including ", "for example "].iter().any(|o| last.starts_with(o));
         let words = last.split(' ').count();
         let closes = last.contains([')', '）']);
+        // A clause that only began.
+        let begins = ["which ", "who ", "whose ", "where ", "so that ", "that is "];
+        if begins.iter().any(|begin| last.starts_with(begin)) && !closes && words < 6 {
+            return without_hanging(before);
+        }
         if !closes && (words == 1 || opens && words < 5) {
             return without_hanging(before);
         }
     }
     kept
+}
+
+/// With a capital at its start, unless it begins with the name of a thing.
+pub(super) fn capital(text: &str) -> String {
+    let word = text.split(char::is_whitespace).next().unwrap_or_default();
+    let word = word.trim_end_matches([',', ':', ';', '.']);
+    let plain = word.chars().all(|c| c.is_lowercase() || "'’/-".contains(c));
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) if plain && first.is_lowercase() && !is_program(word) => {
+            first.to_uppercase().chain(characters).collect()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Without the full stop, so that it can stand inside a sentence of ours.
@@ -120,12 +99,14 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{text}{stop}")
 }
 
-/// Identifiers as words: `read_sql_query`, `getWeather` and `AI2sql` are one term each to an index,
-/// and people ask in words. `None` if there is nothing to part.
+/// Identifiers as words: `read_sql_query` and `getWeather` are one term each to an index, and people ask in words.
+/// `None` if there is nothing to part: "GitHub", "PyTorch" and "OAuth2" are words as they are.
 pub(super) fn words_of(name: &str) -> Option<String> {
     let mut words = String::with_capacity(name.len() + 8);
     let characters: Vec<char> = name.chars().collect();
     let mut parted = false;
+    // `getWeather` is a program's; "FastAPI" is a product's, unless underscores say otherwise.
+    let humps = name.starts_with(char::is_lowercase) || name.contains('_');
     for (at, &c) in characters.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| characters[at]);
         let after = characters.get(at + 1).copied();
@@ -137,7 +118,8 @@ pub(super) fn words_of(name: &str) -> Option<String> {
             words.push(' ');
             continue;
         }
-        let hump = c.is_uppercase()
+        let hump = humps
+            && c.is_uppercase()
             && before.is_some_and(|before| {
                 before.is_lowercase()
                     || before.is_uppercase() && after.is_some_and(char::is_lowercase)
@@ -148,23 +130,19 @@ pub(super) fn words_of(name: &str) -> Option<String> {
         }
         words.push(c);
     }
-    parted.then(|| words.split_whitespace().collect::<Vec<_>>().join(" "))
+    let is_product = PRODUCTS.contains(&name);
+    (parted && !is_product).then(|| words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
+
+/// Products that look like a program's names.
+const PRODUCTS: [&str; 14] = [
+    "eBay", "gRPC", "iOS", "iPad", "iPadOS", "iPhone", "jQuery", "macOS", "npmJS", "tvOS",
+    "visionOS", "watchOS", "webOS", "xAI",
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn markup_goes_and_text_stays() {
-        assert_eq!(
-            plain("- **Use** `git rebase` ([docs](https://x.y/z))"),
-            "Use git rebase (docs)"
-        );
-        assert_eq!(plain("> 1. A * B = <b>C</b> | "), "A * B = C");
-        assert_eq!(plain("## 什么时候是函"), "什么时候是函");
-        assert_eq!(plain("a\u{200b}b\u{202e}c"), "abc");
-    }
 
     #[test]
     fn cutting_ends_a_clause_or_a_word() {
@@ -186,6 +164,10 @@ mod tests {
     fn identifiers_are_read_as_words() {
         assert_eq!(words_of("account_balance_query").as_deref(), Some("account balance query"));
         assert_eq!(words_of("getHTTPResponse").as_deref(), Some("get HTTP Response"));
+        assert_eq!(words_of("readSQL").as_deref(), Some("read SQL"));
+        for name in ["GitHub", "PyTorch", "FastAPI", "OAuth2", "iOS", "JavaScript", "gRPC"] {
+            assert_eq!(words_of(name), None);
+        }
         assert_eq!(words_of("qtc-bazett"), None);
         assert_eq!(words_of("Modus Ponens"), None);
     }

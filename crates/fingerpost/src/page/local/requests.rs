@@ -23,7 +23,7 @@ pub(crate) fn requests(skill: &Skill) -> Vec<String> {
     let kinds: [&dyn Fn(&Part) -> bool; 4] = [
         &|part| part.kind == Kind::Example,
         &|part| part.kind == Kind::Described && part.says_when,
-        &|part| part.kind == Kind::Prose && part.says_when,
+        &|part| matches!(part.kind, Kind::Prose | Kind::Item) && part.says_when,
         &|part| part.kind == Kind::Described && !part.says_when,
     ];
     let mut requests: Vec<String> = Vec::new();

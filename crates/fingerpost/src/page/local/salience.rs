@@ -50,11 +50,6 @@ impl Salience {
         Self { vocabulary, weights, holders }
     }
 
-    /// The number of a term that the neighborhood knows.
-    pub(super) fn number(&self, term: &str) -> Option<u32> {
-        self.vocabulary.get(term)
-    }
-
     /// The distinct terms of a text that the neighborhood knows, in order.
     pub(super) fn terms(&self, text: &str) -> Vec<u32> {
         let mut terms = Vec::new();
@@ -70,14 +65,18 @@ impl Salience {
 
     /// How much a term speaks for this member rather than for the others.
     pub(super) fn separation(&self, member: usize, term: u32) -> f64 {
+        self.weights[member][term as usize] * self.rarity(term as usize)
+    }
+
+    /// 1 for a term of one member, near 0 for one of all.
+    fn rarity(&self, term: usize) -> f64 {
         let members = self.weights.len() as f64;
-        let holders = f64::from(self.holders[term as usize]);
-        let rarity = if members > 1.0 {
-            ((members + 0.5) / holders).ln() / (members + 0.5).ln()
+        let holders = f64::from(self.holders[term].max(1));
+        if members > 1.0 {
+            (((members + 0.5) / holders).ln() / (members + 0.5).ln()).max(0.0)
         } else {
             1.0
-        };
-        self.weights[member][term as usize] * rarity.max(0.0)
+        }
     }
 
     /// How much a term speaks for `member` rather than for `other`.
@@ -90,9 +89,12 @@ impl Salience {
         self.weights[member][term as usize]
     }
 
-    /// Cosine of two members' weights.
+    /// Cosine of two members' weights. What all members say, the lines of a template say, sets none of them nearer.
     pub(super) fn similarity(&self, a: usize, b: usize) -> f64 {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let counts = |term: usize| if self.weights.len() > 2 { self.rarity(term) } else { 1.0 };
+        let dot = |a: &[f64], b: &[f64]| {
+            a.iter().zip(b).enumerate().map(|(term, (a, b))| a * b * counts(term)).sum::<f64>()
+        };
         let (a, b) = (&self.weights[a], &self.weights[b]);
         let norm = (dot(a, a) * dot(b, b)).sqrt();
         if norm > 0.0 { dot(a, b) / norm } else { 0.0 }
@@ -133,11 +135,6 @@ pub(crate) fn worth(term: &str) -> f64 {
 /// Does every text have this word?
 pub(crate) fn is_common(term: &str) -> bool {
     matches!(USUAL.get(term), Some(Usual::Every))
-}
-
-/// Is it a word that tells little, because many texts have it?
-pub(super) fn is_usual(term: &str) -> bool {
-    USUAL.contains_key(term)
 }
 
 /// How many texts have a word, whatever they are about.
