@@ -105,6 +105,13 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// Whether pages are written against the skills that win their requests: the table of
+    /// docs/neighborhoods.md.
+    Contention {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
     /// What the local writer's pages gain: the tables of docs/pages.md.
     Pages {
         /// Options of the benchmark itself, after `--`.
@@ -134,6 +141,9 @@ fn main() -> ExitCode {
         Chore::Bench { what: Bench::Fit { options } } => bench("fit", &options),
         Chore::Bench { what: Bench::Neighborhoods { options } } => bench("neighborhoods", &options),
         Chore::Bench { what: Bench::Dense { options } } => bench("dense", &options),
+        Chore::Bench { what: Bench::Contention { options } } => {
+            measure("contention", &["--release"], &options)
+        }
         Chore::Bench { what: Bench::Route { options } } => {
             measure("route", &["--release"], &options)
         }

@@ -9,6 +9,7 @@
 mod agreement;
 mod bm25s_peer;
 mod choose;
+mod contention;
 mod contest;
 mod dense;
 mod embed;
@@ -60,6 +61,8 @@ enum Verb {
     Search(search::SearchArgs),
     /// The chooser without a model, against the first hit.
     Choose(choose::Choose),
+    /// Whether pages are written against the skills that really win their requests.
+    Contention(contention::ContentionArgs),
     /// What the local writer's pages gain, by view and retriever.
     Pages(pages::PagesArgs),
     /// What our search is worth on every judged library, beside what people would use instead.
@@ -103,6 +106,7 @@ fn main() -> anyhow::Result<()> {
         Verb::Route(arguments) => route::run(&arguments),
         Verb::Search(arguments) => search::run(&arguments),
         Verb::Choose(arguments) => choose::run(&arguments),
+        Verb::Contention(arguments) => contention::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),
         Verb::Peers(arguments) => peers::run(&arguments),
         #[cfg(unix)]

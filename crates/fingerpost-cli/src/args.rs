@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
 use fingerpost::page::prompt::LanguageChoice;
+use fingerpost::protocol::{Against, Protocol};
 
 pub(crate) use self::retriever::{RetrieverArgs, config_of, request};
 use crate::embedder::EmbedderArgs;
@@ -309,6 +310,10 @@ pub(crate) struct Compile {
     /// Who writes pages: `local` chooses from the documents, without a model; `llm` is a model.
     #[arg(long, value_name = "WRITER", default_value = "local")]
     pub(crate) writer: WriterName,
+    /// What a page is written against: the neighborhood of its skill, or the skill's own rivals, which are
+    /// those that would win requests meant for it.
+    #[arg(long, value_name = "neighborhood|rivals", default_value_t = Protocol::ours().against)]
+    pub(crate) against: Against,
     /// Language of the pages: auto follows the documents.
     #[arg(long, value_name = "LANG", default_value_t)]
     pub(crate) lang: LanguageChoice,

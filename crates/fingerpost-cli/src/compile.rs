@@ -11,7 +11,7 @@ use fingerpost::page::Language;
 use fingerpost::page::llm::{Neighborhood, Written};
 use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::page::write::Again;
-use fingerpost::protocol::Protocol;
+use fingerpost::protocol::{Against, Protocol};
 use fingerpost::skill::SkillId;
 use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let protocol = Protocol {
         neighborhood: config(&args.neighborhood, global)?,
         language: language(args)?,
+        against: args.against,
         ..Protocol::ours()
     };
     let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let (snapshot, report) = match args.writer {
         WriterName::Local => source.compile(&settings, &claim, global)?,
         WriterName::Llm => {
-            let identity = args.llm.identity(&args.lang, global)?;
+            let identity = args.llm.identity(&args.lang, args.against, global)?;
             let ledger = RefCell::new(Some(source.ledger(global)?));
             let write = |work: &[Neighborhood<'_>],
                          on_page: &(dyn Fn(&SkillId, &Written) + Sync)| {
@@ -149,6 +150,10 @@ fn print(snapshot: &Snapshot, report: Option<&CompileReport>) -> anyhow::Result<
     let mut out = anstream::stdout().lock();
     let head = snapshot.head();
     let (groups, counts) = (head.neighborhoods, head.pages);
+    let touched = match snapshot.against() {
+        Against::Neighborhood => "neighborhood",
+        Against::Rivals => "skill",
+    };
     writeln!(
         out,
         "{STRONG}{}{STRONG:#} in {} of 2 to {}, {} alone",
@@ -172,6 +177,10 @@ fn print(snapshot: &Snapshot, report: Option<&CompileReport>) -> anyhow::Result<
         )?;
     }
     writeln!(out, "{FAINT}look-alikes: {}{FAINT:#}", head.calibration)?;
+    if snapshot.against() == Against::Rivals {
+        let about = "each page is written against the rivals of its skill, nine at most";
+        writeln!(out, "{FAINT}{about}; `fingerpost neighbors` shows them{FAINT:#}")?;
+    }
     match report {
         None => writeln!(out, "nothing has changed since; no work was done")?,
         Some(report) if report.partition.is_some() => {
@@ -189,7 +198,7 @@ fn print(snapshot: &Snapshot, report: Option<&CompileReport>) -> anyhow::Result<
             report.added,
             report.changed,
             report.removed,
-            plural(report.touched, "neighborhood"),
+            plural(report.touched, touched),
             plural(report.written, "page"),
         )?,
     }

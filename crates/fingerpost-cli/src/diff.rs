@@ -6,7 +6,10 @@ use fingerpost::contract::{Contested, DiffAnswer};
 use fingerpost::contrast::{WeightedTerm, contrast};
 use fingerpost::eval::{read_qrels, read_queries};
 use fingerpost::index::{Scratch, SparseConfig, Zeros};
+use fingerpost::protocol::Against;
 use fingerpost::search::{Retriever, Searcher};
+use fingerpost::skill::SkillIdx;
+use fingerpost::snapshot::Snapshot;
 
 use crate::args::{Diff, Global};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
@@ -34,6 +37,8 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
         second: ids[1].to_owned(),
         similarity: snapshot.vectors()?.similarity(pair[0], pair[1]),
         together: neighborhoods.of(pair[0]) == neighborhoods.of(pair[1]),
+        against: snapshot.against(),
+        rivals: are_rivals(snapshot, pair)?,
         contrast,
         requests: requests(args, &by_words, ids)?,
         freshness: reading.freshness(),
@@ -45,6 +50,14 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
         print(&answer)?;
     }
     Ok(Exit::Done)
+}
+
+/// Is the page of one of them written against the other?
+fn are_rivals(snapshot: &Snapshot, [a, b]: [SkillIdx; 2]) -> anyhow::Result<bool> {
+    let has = |of, other| -> anyhow::Result<bool> {
+        Ok(snapshot.rivals_of(of)?.iter().any(|rival| rival.skill == other))
+    };
+    Ok(has(a, b)? || has(b, a)?)
 }
 
 /// The library's own judged requests that belong to one of the two, and who wins them.
@@ -76,8 +89,12 @@ fn requests(
 
 fn print(answer: &DiffAnswer) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let together =
-        if answer.together { "in one neighborhood" } else { "in different neighborhoods" };
+    let together = match (answer.against, answer.rivals, answer.together) {
+        (Against::Rivals, true, _) => "rivals",
+        (Against::Rivals, false, _) => "no rivals",
+        (Against::Neighborhood, _, true) => "in one neighborhood",
+        (Against::Neighborhood, _, false) => "in different neighborhoods",
+    };
     writeln!(
         out,
         "{STRONG}{}{STRONG:#} and {STRONG}{}{STRONG:#}: similarity {:.3}, {together}",

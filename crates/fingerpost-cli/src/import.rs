@@ -5,13 +5,12 @@ use std::io::Write;
 use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::page::Page;
 use fingerpost::page::write::adopt;
-use fingerpost::skill::Skill;
 use serde::Serialize;
 
 use crate::args::{Global, Import};
 use crate::export::Line;
 use crate::output::{self, CAUTION, Exit, STRONG, UsageError, plain, plural};
-use crate::page::{keep, members};
+use crate::page::{company, keep, members};
 use crate::source::{self, Reading};
 
 #[derive(Serialize)]
@@ -68,10 +67,9 @@ fn taken(line: Line, reading: &Reading, force: bool) -> anyhow::Result<Result<Ke
         return Ok(Err(because.into()));
     }
     let members = members(reading, skill)?;
-    let members: Vec<&Skill> = members.iter().collect();
     let page = Page { trigger: line.trigger, boundary: line.boundary, body: line.body };
     let of = snapshot.skill(skill)?;
-    let mut row = adopt(page, &of, &members, line.status, &line.writer);
+    let mut row = adopt(page, &of, &company(reading, &of, &members), line.status, &line.writer);
     let broken = row.findings.iter().find(|finding| finding.breaks());
     if let (Some(broken), false) = (broken, force) {
         let because =

@@ -10,7 +10,7 @@ mod teller;
 
 use fingerpost::atlas::{Ledger, Spent};
 use fingerpost::chat::ChatError;
-use fingerpost::page::llm::{Neighborhood, Outcome, Written};
+use fingerpost::page::llm::{Neighborhood, Outcome, Wanted, Written};
 use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::reply::Tally;
 use fingerpost::skill::SkillId;
@@ -94,6 +94,7 @@ pub(crate) fn write(
         global,
         noun: wish.noun,
         wanted: pages.wanted(),
+        whose: whose(work),
     };
     let finish = |outcome, spent| Finished::new(&model, &outcome, spent, global);
     if args.elsewhere.only_tells() {
@@ -119,6 +120,15 @@ pub(crate) fn write(
     model.teller.finish();
     let (outcome, spent) = ran.map_err(told)?;
     Ok(Some(finish(outcome, spent)))
+}
+
+/// The skills whose pages are wanted, in their order.
+fn whose<'a>(work: &[Neighborhood<'a>]) -> Vec<&'a str> {
+    let skills = work.iter().flat_map(|company| company.members.iter().zip(&company.wanted));
+    let wanted = skills.filter(|(_, wanted)| !matches!(wanted, Wanted::Nothing(_)));
+    let mut ids: Vec<&str> = wanted.map(|(skill, _)| skill.id.as_str()).collect();
+    ids.sort_unstable();
+    ids
 }
 
 impl Finished {

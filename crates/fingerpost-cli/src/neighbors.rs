@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use fingerpost::contract::NeighborsAnswer;
+use fingerpost::protocol::Against;
 
 use crate::args::{Global, Neighbors};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
@@ -29,13 +30,40 @@ fn print(answer: &NeighborsAnswer) -> anyhow::Result<()> {
     };
     writeln!(out, "{STRONG}{}{STRONG:#} is {about}", plain(&answer.skill))?;
     let width = output::terminal_width();
+    if answer.against == Against::Rivals {
+        writeln!(
+            out,
+            "its page is written against, those that come nearest to winning its requests first:"
+        )?;
+        for rival in &answer.rivals {
+            let blurb = cut(&rival.description, width.saturating_sub(56));
+            line(&mut out, "▲", rival.weight, &rival.skill, &blurb)?;
+        }
+        for copy in &answer.copies {
+            writeln!(
+                out,
+                "{FAINT}says the same as {}: merge them, or write what differs{FAINT:#}",
+                plain(copy)
+            )?;
+        }
+        writeln!(out, "most like it:")?;
+    }
     for neighbor in &answer.neighbors {
         let mark = if neighbor.together { "●" } else { "○" };
-        let id = cut(&neighbor.skill, 44);
-        let pad = " ".repeat(44 - output::console_width(&id));
         let blurb = cut(&neighbor.description, width.saturating_sub(56));
-        let similarity = neighbor.similarity;
-        writeln!(out, "{mark} {similarity:>6.3}  {id}{pad}  {FAINT}{blurb}{FAINT:#}")?;
+        line(&mut out, mark, neighbor.similarity, &neighbor.skill, &blurb)?;
     }
     Ok(())
+}
+
+fn line(
+    out: &mut impl Write,
+    mark: &str,
+    score: f32,
+    id: &str,
+    blurb: &str,
+) -> std::io::Result<()> {
+    let id = cut(id, 44);
+    let pad = " ".repeat(44 - output::console_width(&id));
+    writeln!(out, "{mark} {score:>6.3}  {id}{pad}  {FAINT}{blurb}{FAINT:#}")
 }

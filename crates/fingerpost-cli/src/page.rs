@@ -7,6 +7,8 @@ mod review;
 mod show;
 
 use fingerpost::kept::{KeptPage, root_of};
+use fingerpost::page::write::Company;
+use fingerpost::protocol::Against;
 use fingerpost::skill::{Skill, SkillIdx};
 
 use crate::args::{Global, LibraryArgs, PageVerb};
@@ -24,11 +26,20 @@ pub(crate) fn run(verb: &PageVerb, global: &Global) -> anyhow::Result<Exit> {
     }
 }
 
-/// The members of a skill's neighborhood, with their documents.
+/// A skill and those that its page is written against, with their documents, in the order of their ids.
 pub(crate) fn members(reading: &Reading, skill: SkillIdx) -> anyhow::Result<Vec<Skill>> {
-    let neighborhoods = reading.snapshot.neighborhoods();
-    let members = neighborhoods.members(neighborhoods.of(skill)).iter();
-    Ok(members.map(|&member| reading.snapshot.skill(member)).collect::<Result<_, _>>()?)
+    let rivals = reading.snapshot.rivals_of(skill)?;
+    let mut members: Vec<SkillIdx> = rivals.iter().map(|rival| rival.skill).collect();
+    members.push(skill);
+    members.sort_unstable();
+    Ok(members.iter().map(|&member| reading.snapshot.skill(member)).collect::<Result<_, _>>()?)
+}
+
+/// The same as the company in which the page is written.
+pub(crate) fn company<'a>(reading: &Reading, of: &Skill, members: &'a [Skill]) -> Company<'a> {
+    let focal = members.iter().position(|member| member.id == of.id);
+    let focal = focal.filter(|_| reading.snapshot.against() == Against::Rivals);
+    Company { focal, ..Company::of(members.iter().collect()) }
 }
 
 /// Keeps a page for good, then has the atlas take it in.

@@ -1,7 +1,7 @@
 //! How does a library become an atlas?
 //!
 //! ```text
-//! skills ──► vectors ──► neighborhoods ──► pages ──► indexes ──► one more generation
+//! skills ──► vectors ──► neighborhoods, rivals ──► pages ──► indexes ──► one more generation
 //! ```
 //!
 //! The first time, and whenever asked to, everything is computed. After that a change of the library
@@ -27,12 +27,16 @@ use crate::atlas::{Atlas, AtlasError};
 use crate::embedding::Embedder;
 use crate::kept::{Kept, KeptPage, Origin, keep, root_of};
 use crate::library::Library;
-use crate::neighborhood::Report;
+use crate::neighborhood::{Neighborhoods, Report};
 use crate::page::Pages;
 use crate::page::llm::{Neighborhood, Wanted, Written, rows};
 use crate::page::local::LocalConfig;
-use crate::page::write::{Again, Known, PageRow, WriteConfig, units, write_pages};
+use crate::page::write::{
+    Again, Company, Known, PageRow, WriteConfig, against_rivals, neighborhoods,
+    write_against_rivals, write_pages,
+};
 use crate::protocol::Protocol;
+use crate::rivals::Rivals;
 use crate::skill::{Skill, SkillId};
 use crate::snapshot::{LibraryMark, Snapshot, SnapshotError};
 use crate::store::{Claim, StoreError};
@@ -121,7 +125,8 @@ pub struct CompileReport {
     pub embedded: usize,
     /// How the neighborhoods came about, if all were made anew.
     pub partition: Option<Report>,
-    /// Neighborhoods with other members than before, or with a changed member.
+    /// Neighborhoods with other members than before, or with a changed member; where pages are written against
+    /// rivals, skills with other rivals than before, or with a changed one.
     pub touched: usize,
     /// Pages written now, fallbacks included.
     pub written: usize,
@@ -221,20 +226,25 @@ fn pages(
         let rows = before.page_rows()?.iter();
         known.before = rows.map(|row| (row.skill.clone(), row.clone())).collect();
     }
-    let units = units(job.library, &grouped.neighborhoods, config.min_contrast);
+    let companies = companies(job, &grouped.neighborhoods, grouped.rivals.as_ref());
     let done = AtomicUsize::new(0);
     let all = job.library.skills().len();
     let progress = |members: usize| {
         let done = done.fetch_add(members, Ordering::Relaxed) + members;
         (job.on_event)(Event::Writing(done, all));
     };
+    if grouped.rivals.is_some() {
+        // A page is tested beside its rivals' pages, so none is done before all are: there is no piece of
+        // them that could be put aside.
+        return Ok(write_against_rivals(&companies, &known, &config, &progress));
+    }
     let mut written = crate::page::write::Written::default();
-    for units in together(&units) {
-        let write = || write_pages(units, &known, &config, &progress);
+    for companies in together(&companies) {
+        let write = || write_pages(companies, &known, &config, &progress);
         // What costs little is not worth a file.
         let some = match before {
             Some(_) => write(),
-            None => work.pages(units, &known.kept, &config, write),
+            None => work.pages(companies, &known.kept, &config, write),
         };
         written.rows.extend(some.rows);
         written.fresh += some.fresh;
@@ -243,13 +253,26 @@ fn pages(
     Ok(written)
 }
 
+/// The company in which each skill's page is written.
+fn companies<'a>(
+    job: &Job<'a>,
+    grouped: &Neighborhoods,
+    rivals: Option<&Rivals>,
+) -> Vec<Company<'a>> {
+    let min_contrast = job.protocol.neighborhood.min_contrast;
+    match rivals {
+        Some(rivals) => against_rivals(job.library, rivals),
+        None => neighborhoods(job.library, grouped, min_contrast),
+    }
+}
+
 /// Pieces of about as many skills as are put aside together.
-fn together<'a, 'b>(units: &'b [Vec<&'a Skill>]) -> impl Iterator<Item = &'b [Vec<&'a Skill>]> {
-    let mut rest = units;
+fn together<'a, 'b>(companies: &'b [Company<'a>]) -> impl Iterator<Item = &'b [Company<'a>]> {
+    let mut rest = companies;
     std::iter::from_fn(move || {
         let mut skills = 0;
-        let end = rest.iter().position(|unit| {
-            skills += unit.len();
+        let end = rest.iter().position(|company| {
+            skills += company.members.len();
             skills >= TOGETHER
         });
         let (some, after) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
@@ -266,25 +289,23 @@ fn write_by_model(
     model: &Model<'_>,
     snapshot: &Snapshot,
 ) -> Result<bool, AtlasError> {
-    let min_contrast = job.protocol.neighborhood.min_contrast;
-    let work = rows::wanted(
-        job.library,
-        snapshot.neighborhoods(),
-        min_contrast,
-        snapshot.page_rows()?,
-        &model.identity,
-        job.again,
-    );
-    let members: BTreeMap<&SkillId, (&Skill, &[&Skill])> = work
+    let rivals = snapshot.rivals()?;
+    let companies = companies(job, snapshot.neighborhoods(), rivals.as_ref());
+    let whose: BTreeMap<&SkillId, (&Skill, &Company<'_>)> = companies
         .iter()
-        .flat_map(|unit| unit.members.iter().map(|skill| (&skill.id, (*skill, &unit.members[..]))))
+        .flat_map(|company| {
+            let skills = company.written().iter();
+            skills.map(move |&skill| (&skill.id, (skill, company)))
+        })
         .collect();
+    let (rows, identity) = (snapshot.page_rows()?, &model.identity);
+    let work = rows::wanted(&companies, rows, identity, job.again);
     let (identity, roots) = (model.identity.as_str(), &job.mark.roots);
     let kept: Mutex<BTreeMap<SkillId, PageRow>> = Mutex::default();
     let failed = Mutex::new(None);
     let on_page = |skill: &SkillId, written: &Written| {
-        let Some((skill, members)) = members.get(skill) else { return };
-        let row = rows::row(skill, members, written, identity);
+        let Some((skill, company)) = whose.get(skill) else { return };
+        let row = rows::row(skill, company, written, identity);
         let Some(row) = row else { return };
         let mut kept = kept.lock().expect("nothing panics while holding it");
         if kept.get(&row.skill) == Some(&row) {

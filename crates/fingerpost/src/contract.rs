@@ -3,13 +3,18 @@
 //! One type a verb, for every door: the command line, HTTP and MCP print the same fields. Fields are
 //! added, never renamed or removed. Every answer says of which generation it is.
 
+mod review;
+
 use serde::Serialize;
 
+pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
 use crate::compile::CompileReport;
 use crate::contrast::Contrast;
 use crate::index::{Explanation, Hit};
 use crate::page::write::PageRow;
 use crate::page::{Case, Status};
+use crate::protocol::Against;
+use crate::rivals::Rival;
 use crate::route::explain::Explained;
 use crate::route::{Decision, Route};
 use crate::search::Retriever;
@@ -153,6 +158,12 @@ pub struct NeighborsAnswer {
     pub members: usize,
     /// Most similar first.
     pub neighbors: Vec<Neighbor>,
+    /// What its page is written against.
+    pub against: Against,
+    /// The skills that its page is written against, the hardest to keep apart first.
+    pub rivals: Vec<RivalSkill>,
+    /// Skills whose documents say the same, where they are set apart from the rivals.
+    pub copies: Vec<String>,
     /// Of which state.
     #[serde(flatten)]
     pub freshness: Freshness,
@@ -172,6 +183,33 @@ pub struct Neighbor {
     pub similarity: f32,
     /// In the same neighborhood?
     pub together: bool,
+}
+
+/// A skill that another one's page is written against.
+#[derive(Debug, Clone, Serialize)]
+pub struct RivalSkill {
+    /// Its id.
+    pub skill: String,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    #[serde(skip)]
+    pub description: String,
+    /// How nearly it wins requests meant for the other, 2 at most as a rule; in a neighborhood the cosine of
+    /// their vectors.
+    pub weight: f32,
+}
+
+impl RivalSkill {
+    fn new(snapshot: &Snapshot, rival: &Rival) -> Self {
+        let row = snapshot.row(rival.skill);
+        Self {
+            skill: row.id.to_owned(),
+            name: row.name.to_owned(),
+            description: row.description.to_owned(),
+            weight: rival.weight,
+        }
+    }
 }
 
 impl NeighborsAnswer {
@@ -199,6 +237,17 @@ impl NeighborsAnswer {
             neighborhood: own.0,
             members: neighborhoods.members(own).len(),
             neighbors: snapshot.vectors()?.nearest(skill, k).into_iter().map(neighbor).collect(),
+            against: snapshot.against(),
+            rivals: snapshot
+                .rivals_of(skill)?
+                .iter()
+                .map(|rival| RivalSkill::new(snapshot, rival))
+                .collect(),
+            copies: snapshot
+                .copies_of(skill)
+                .into_iter()
+                .map(|copy| snapshot.row(copy).id.to_owned())
+                .collect(),
             freshness,
         })
     }
@@ -215,6 +264,10 @@ pub struct DiffAnswer {
     pub similarity: f32,
     /// In the same neighborhood?
     pub together: bool,
+    /// What pages are written against.
+    pub against: Against,
+    /// Is the page of one written against the other?
+    pub rivals: bool,
     /// The terms that they share, and that each has alone.
     #[serde(flatten)]
     pub contrast: Contrast,
@@ -300,111 +353,6 @@ impl PageAnswer {
             freshness,
         }
     }
-}
-
-/// What the checks found of one kind, over the whole atlas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ReviewedRule {
-    /// The rule's name.
-    pub rule: String,
-    /// Skills that it was found on.
-    pub skills: usize,
-    /// Does it keep a page from being used?
-    pub breaks: bool,
-    /// The first of them, in the order of their ids.
-    pub examples: Vec<SkillId>,
-}
-
-/// Skills that stand for a rule.
-const EXAMPLES: usize = 5;
-
-/// `page review`.
-#[derive(Debug, Clone, Serialize)]
-pub struct ReviewAnswer {
-    /// Pages that a person should look at.
-    pub flagged: usize,
-    /// Skills without a page.
-    pub fallback: usize,
-    /// Fields that are empty, because the document has nothing to say there beyond its description.
-    pub empty: EmptyFields,
-    /// What was found, the commonest first.
-    pub rules: Vec<ReviewedRule>,
-    /// The worst first, as many as were asked for.
-    pub pages: Vec<PageAnswer>,
-    /// Of which state.
-    #[serde(flatten)]
-    pub freshness: Freshness,
-}
-
-impl ReviewAnswer {
-    /// The worst `k` pages: one that misleads is worse than none, and of those the one that fails
-    /// most tests.
-    pub fn new(snapshot: &Snapshot, freshness: Freshness, k: usize) -> Result<Self, SnapshotError> {
-        let all = snapshot.page_rows()?;
-        let (rules, empty) = (reviewed(all), EmptyFields::of(all));
-        let mut rows: Vec<&PageRow> = all.iter().filter(|row| !row.findings.is_empty()).collect();
-        rows.sort_by(|a, b| {
-            let flagged = b.is_flagged().cmp(&a.is_flagged());
-            flagged.then(a.score.total_cmp(&b.score)).then_with(|| a.skill.cmp(&b.skill))
-        });
-        let flagged = rows.iter().filter(|row| row.is_flagged()).count();
-        let fallback = rows.len() - flagged;
-        rows.truncate(k);
-        let pages = rows.into_iter().map(|row| PageAnswer::new(snapshot, freshness, row)).collect();
-        Ok(Self { flagged, fallback, empty, rules, pages, freshness })
-    }
-}
-
-/// How many pages have nothing in a field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct EmptyFields {
-    /// No trigger.
-    pub trigger: usize,
-    /// No boundary.
-    pub boundary: usize,
-    /// No body.
-    pub body: usize,
-}
-
-impl EmptyFields {
-    fn of(rows: &[PageRow]) -> Self {
-        let mut empty = Self::default();
-        for page in rows.iter().filter_map(|row| row.page.as_ref()) {
-            empty.trigger += usize::from(page.trigger.is_empty());
-            empty.boundary += usize::from(page.boundary.is_empty());
-            empty.body += usize::from(page.body.is_empty());
-        }
-        empty
-    }
-}
-
-/// What was found on all rows, by rule.
-fn reviewed(rows: &[PageRow]) -> Vec<ReviewedRule> {
-    let mut rules: std::collections::BTreeMap<&str, ReviewedRule> = Default::default();
-    for row in rows {
-        let mut seen: Vec<&str> = Vec::new();
-        for finding in &row.findings {
-            // A skill counts once a rule, however often it breaks it.
-            if seen.contains(&finding.rule.as_str()) {
-                continue;
-            }
-            seen.push(&finding.rule);
-            let found = rules.entry(&finding.rule).or_insert_with(|| ReviewedRule {
-                rule: finding.rule.clone(),
-                skills: 0,
-                breaks: finding.breaks(),
-                examples: Vec::new(),
-            });
-            found.skills += 1;
-            if found.examples.len() < EXAMPLES {
-                found.examples.push(row.skill.clone());
-            }
-        }
-    }
-    let mut rules: Vec<ReviewedRule> = rules.into_values().collect();
-    // Stable, so that equal ones stay in the order of their names.
-    rules.sort_by_key(|rule| std::cmp::Reverse(rule.skills));
-    rules
 }
 
 /// `compile`.

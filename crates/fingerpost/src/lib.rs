@@ -54,6 +54,7 @@ mod prompt;
 pub mod protocol;
 pub mod reply;
 pub mod request;
+pub mod rivals;
 pub mod route;
 pub mod search;
 pub mod sections;

@@ -23,6 +23,8 @@ use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
 use crate::page::write::PageRow;
 use crate::page::{Page, Pages};
+use crate::protocol::Against;
+use crate::rivals::{MappedRivals, Rival, Rivals};
 use crate::sections::FileError;
 use crate::skill::{Skill, SkillId, SkillIdx};
 use crate::store::{Blob, Store, StoreError, Version};
@@ -39,6 +41,7 @@ pub struct Snapshot {
     /// Read by few: opened when first asked for, from bytes that are held from the start.
     vectors: (Blob, OnceLock<DenseIndex>),
     model: Option<Blob>,
+    rivals: Option<MappedRivals>,
     neighborhoods: OnceLock<Neighborhoods>,
     pages: OnceLock<Vec<PageRow>>,
 }
@@ -94,6 +97,8 @@ pub(crate) mod part {
     pub(crate) const MEANINGS: &str = "meanings";
     pub(crate) const VECTORS: &str = "vectors";
     pub(crate) const MODEL: &str = "model";
+    /// Only where pages are written against rivals.
+    pub(crate) const RIVALS: &str = "rivals";
 }
 
 /// How often a reader looks again for files that a compilation has just put away.
@@ -153,6 +158,9 @@ impl Snapshot {
         let vectors = (files.blob(part::VECTORS)?, OnceLock::new());
         let model = head.files.contains_key(part::MODEL);
         let model = model.then(|| files.blob(part::MODEL)).transpose()?;
+        let rivals = head.files.contains_key(part::RIVALS);
+        let open = |blob| MappedRivals::open(blob, count);
+        let rivals = rivals.then(|| files.open(part::RIVALS, open)).transpose()?;
         let (neighborhoods, pages) = Default::default();
         let store = Arc::clone(store);
         Ok(Self {
@@ -163,6 +171,7 @@ impl Snapshot {
             meanings,
             vectors,
             model,
+            rivals,
             neighborhoods,
             pages,
             head,
@@ -260,6 +269,40 @@ impl Snapshot {
         self.neighborhoods.get_or_init(|| self.skills.neighborhoods())
     }
 
+    /// All rivals, where pages are written against them.
+    pub(crate) fn rivals(&self) -> Result<Option<Rivals>, SnapshotError> {
+        let Some(file) = &self.rivals else { return Ok(None) };
+        let rivals = file.all();
+        file.sound().map_err(|error| self.damaged(part::RIVALS, error))?;
+        Ok(Some(rivals))
+    }
+
+    /// What pages are written against.
+    pub fn against(&self) -> Against {
+        if self.rivals.is_some() { Against::Rivals } else { Against::Neighborhood }
+    }
+
+    /// The skills that one skill's page is written against: its rivals, those that win most first, or the
+    /// others of its neighborhood, the likest first.
+    pub fn rivals_of(&self, skill: SkillIdx) -> Result<Vec<Rival>, SnapshotError> {
+        if let Some(file) = &self.rivals {
+            return Ok(file.of(skill));
+        }
+        let (neighborhoods, vectors) = (self.neighborhoods(), self.vectors()?);
+        let others = neighborhoods.members(neighborhoods.of(skill)).iter();
+        let others = others.filter(|&&other| other != skill);
+        let mut rivals: Vec<Rival> = others
+            .map(|&other| Rival { skill: other, weight: vectors.similarity(skill, other) })
+            .collect();
+        rivals.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.skill.cmp(&b.skill)));
+        Ok(rivals)
+    }
+
+    /// The skills whose documents say the same as that of one, where they are set apart from its rivals.
+    pub fn copies_of(&self, skill: SkillIdx) -> Vec<SkillIdx> {
+        self.rivals.as_ref().map_or_else(Vec::new, |file| file.copies(skill))
+    }
+
     /// The vectors by which skills are compared for likeness.
     pub fn vectors(&self) -> Result<&Vectors, SnapshotError> {
         let (blob, opened) = &self.vectors;
@@ -307,7 +350,8 @@ impl Snapshot {
             (part::PHRASES, self.phrases.sound()),
             (part::MEANINGS, self.meanings.sound()),
         ];
-        for (part, sound) in checks {
+        let rivals = self.rivals.iter().map(|file| (part::RIVALS, file.sound()));
+        for (part, sound) in checks.into_iter().chain(rivals) {
             sound.map_err(|error| self.damaged(part, error))?;
         }
         Ok(())
@@ -316,6 +360,9 @@ impl Snapshot {
     /// Is everything that another compilation would start from sound?
     pub(crate) fn check(&self) -> Result<(), SnapshotError> {
         self.skills.check().map_err(|error| self.damaged(part::SKILLS, error))?;
+        if let Some(rivals) = &self.rivals {
+            rivals.check().map_err(|error| self.damaged(part::RIVALS, error))?;
+        }
         self.fit()?;
         self.vectors().map(drop)
     }

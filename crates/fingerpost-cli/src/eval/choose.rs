@@ -85,6 +85,7 @@ pub(super) fn by_model(
         global,
         noun: "request",
         wanted: queries.len(),
+        whose: Vec::new(),
     };
     if eval.elsewhere.only_tells() {
         elsewhere.tell_or_emit()?;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use fingerpost::atlas::Budget;
 use fingerpost::page::llm::{LlmConfig, Unit};
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
+use fingerpost::protocol::Against;
 use fingerpost_models::Api;
 
 use crate::args::Global;
@@ -68,7 +69,7 @@ pub(crate) struct LlmArgs {
     /// What one call asks for: the page of one skill, or those of its whole neighborhood.
     #[arg(long, default_value = "focal")]
     pub(crate) unit: UnitName,
-    /// Tokens of a prompt that the documents of a neighborhood may take.
+    /// Tokens of a prompt that the documents in it may take.
     #[arg(long, value_name = "N", default_value_t = 16_000)]
     pub(crate) context: usize,
     /// Tokens of an answer, a page: more for models that think aloud.
@@ -174,8 +175,13 @@ impl LlmArgs {
     pub(crate) fn identity(
         &self,
         lang: &LanguageChoice,
+        against: Against,
         global: &Global,
     ) -> anyhow::Result<String> {
-        Ok(self.config(lang, global).identity(self.server.name()?))
+        if self.unit == UnitName::Neighborhood && against == Against::Rivals {
+            let message = "--unit neighborhood asks for the pages of a neighborhood at once; pages against rivals are asked for one by one";
+            return Err(UsageError::new(message).into());
+        }
+        Ok(self.config(lang, global).identity(self.server.name()?, against))
     }
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::args::{ElsewhereArgs, ModelArgs};
 use super::model::{Model, told};
 use crate::args::Global;
-use crate::output::{self, FAINT, STRONG, UsageError, plain, plural, thousands};
+use crate::output::{self, FAINT, STRONG, UsageError, cut, plain, plural, thousands};
 use crate::progress::time;
 
 /// Bad lines that are shown one by one.
@@ -32,6 +32,8 @@ pub(crate) struct Elsewhere<'a, T, E: Debug + Display> {
     /// What is wanted: a "page" or a "request" to be answered, and how many.
     pub(crate) noun: &'static str,
     pub(crate) wanted: usize,
+    /// Whose pages are wanted.
+    pub(crate) whose: Vec<&'a str>,
 }
 
 /// The contract of `--dry-run --json`.
@@ -44,6 +46,9 @@ struct PlanAnswer<'a> {
     pages: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<usize>,
+    /// Whose pages are wanted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skills: Vec<&'a str>,
     input_tokens: u64,
     cached_tokens: u64,
     output_tokens: u64,
@@ -91,6 +96,7 @@ impl<T, E: Debug + Display + Into<anyhow::Error>> Elsewhere<'_, T, E> {
                 known,
                 pages: wanted("page"),
                 requests: wanted("request"),
+                skills: self.whose.clone(),
                 input_tokens: usage.input,
                 cached_tokens: usage.cached,
                 output_tokens: usage.output,
@@ -101,6 +107,15 @@ impl<T, E: Debug + Display + Into<anyhow::Error>> Elsewhere<'_, T, E> {
         let mut out = anstream::stdout().lock();
         let (calls, wanted) = (plural(calls, "call"), plural(self.wanted, self.noun));
         writeln!(out, "{STRONG}{calls}{STRONG:#} to {model} for {wanted}")?;
+        if !self.whose.is_empty() {
+            let shown: Vec<String> =
+                self.whose.iter().take(SHOWN).map(|id| cut(id, 60).to_string()).collect();
+            let more = match self.whose.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {} more", thousands(more)),
+            };
+            writeln!(out, "  pages   {}{more}", shown.join(", "))?;
+        }
         if known > 0 {
             let known = thousands(known as usize);
             writeln!(out, "  known   {known} answers are in the ledger already")?;

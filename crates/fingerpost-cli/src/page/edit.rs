@@ -7,10 +7,10 @@ use anyhow::Context;
 use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::page::write::adopt;
 use fingerpost::page::{Case, Page, Status};
-use fingerpost::skill::{Skill, SkillId};
+use fingerpost::skill::SkillId;
 
-use super::members;
 use super::pin::done;
+use super::{company, members};
 use crate::args::{Global, PageEdit};
 use crate::output::{Exit, UsageError};
 use crate::source::{self, Reading};
@@ -47,8 +47,8 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
         parse(&text)?
     };
     let page = resolved(page, &known, &reading)?;
-    let members: Vec<&Skill> = members.iter().collect();
-    let row = adopt(page, &of, &members, Status::Pinned, "a person");
+    let company = company(&reading, &of, &members);
+    let row = adopt(page, &of, &company, Status::Pinned, "a person");
     done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use fingerpost::contract::PageAnswer;
 use fingerpost::page::write::PageRow;
 use fingerpost::page::{Case, Status};
+use fingerpost::protocol::Against;
 use fingerpost::skill::SkillIdx;
 use fingerpost::snapshot::Snapshot;
 
@@ -29,13 +30,12 @@ pub(super) fn run(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
 }
 
 pub(super) fn print(row: &PageRow, skill: SkillIdx, snapshot: &Snapshot) -> anyhow::Result<()> {
-    let neighborhoods = snapshot.neighborhoods();
-    let neighbors = neighborhoods.members(neighborhoods.of(skill)).len() - 1;
-    let mut out = anstream::stdout().lock();
-    let beside = match neighbors {
-        0 => "alone".to_owned(),
-        n => format!("beside {}", plural(n, "neighbor")),
+    let beside = match (snapshot.rivals_of(skill)?.len(), snapshot.against()) {
+        (0, _) => "alone".to_owned(),
+        (n, Against::Neighborhood) => format!("beside {}", plural(n, "neighbor")),
+        (n, Against::Rivals) => format!("against {}", plural(n, "rival")),
     };
+    let mut out = anstream::stdout().lock();
     let how = match row.status {
         Status::Written => format!("written by {}", row.writer),
         Status::Pinned => format!("pinned, by {}", row.writer),

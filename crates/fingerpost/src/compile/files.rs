@@ -31,7 +31,7 @@ pub(super) fn make(
     kept: String,
     told: Option<&str>,
 ) -> Result<Head, AtlasError> {
-    let Grouped { neighborhoods, calibration, placed, embedded, .. } = grouped;
+    let Grouped { neighborhoods, rivals, calibration, placed, embedded, .. } = grouped;
     let library = job.library;
     let store = atlas.store().as_ref();
     let pages = pages_of(rows);
@@ -101,13 +101,19 @@ pub(super) fn make(
         keep(part::MODEL, &blake3::hash(model).to_hex(), &|| model.clone())?;
     }
 
-    let bytes = Skills::to_bytes(library, neighborhoods, rows, &of);
-    let name = named(part::SKILLS, &blake3::hash(&bytes).to_hex());
-    let same = sound(store, &name, &tell, |blob| (*blob == *bytes).then_some(()))?;
-    if same.is_none() {
-        store.put(&name, &bytes)?;
+    let mut keep_same = |part: &str, bytes: &[u8]| {
+        let name = named(part, &blake3::hash(bytes).to_hex());
+        let same = sound(store, &name, &tell, |blob| (*blob == *bytes).then_some(()))?;
+        if same.is_none() {
+            store.put(&name, bytes)?;
+        }
+        files.insert(part.to_owned(), name);
+        Ok::<_, StoreError>(())
+    };
+    keep_same(part::SKILLS, &Skills::to_bytes(library, neighborhoods, rows, &of))?;
+    if let Some(rivals) = rivals {
+        keep_same(part::RIVALS, &rivals.to_bytes())?;
     }
-    files.insert(part::SKILLS.to_owned(), name);
 
     let mut head = Head {
         format: FORMAT,

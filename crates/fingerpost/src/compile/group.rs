@@ -1,4 +1,4 @@
-//! Which vectors and neighborhoods do the skills get?
+//! Which vectors, neighborhoods and rivals do the skills get?
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,8 @@ use crate::embedding::{EmbedError, Embedder, Fit, Profile, Role, Vectors};
 use crate::library::Library;
 use crate::neighborhood::{Calibration, NeighborhoodConfig, Neighborhoods, partition, update};
 use crate::numbers;
+use crate::protocol::Against;
+use crate::rivals::{self, Rivals};
 use crate::search::tuning::{Tuning, tune};
 use crate::skill::SkillIdx;
 use crate::snapshot::Snapshot;
@@ -21,6 +23,8 @@ const MAX_PLACED_SHARE: f64 = 0.2;
 /// Skills that are grouped; the pages are still to be written.
 pub(super) struct Grouped {
     pub(super) neighborhoods: Neighborhoods,
+    /// Where pages are written against them.
+    pub(super) rivals: Option<Rivals>,
     pub(super) calibration: Calibration,
     pub(super) placed: usize,
     pub(super) embedded: Embedded,
@@ -72,8 +76,13 @@ pub(super) fn group(
         let max_distance = head.calibration.max_distance;
         let update =
             update(before.neighborhoods(), &change.came_from, &vectors, max_distance, max_size);
+        let (rivals, touched) = match rivals_now(job, before, change)? {
+            Some((rivals, touched)) => (Some(rivals), touched),
+            None => (None, update.changed.len()),
+        };
         return Ok(Grouped {
             neighborhoods: update.neighborhoods,
+            rivals,
             calibration: head.calibration.clone(),
             placed: head.placed + change.fresh(),
             embedded: Embedded {
@@ -82,11 +91,7 @@ pub(super) fn group(
                 model: before.fit()?.map(|fit| fit.to_bytes()),
                 tuning: head.tuning.clone(),
             },
-            report: CompileReport {
-                embedded: change.fresh(),
-                touched: update.changed.len(),
-                ..report
-            },
+            report: CompileReport { embedded: change.fresh(), touched, ..report },
         });
     }
     let embedded = work.embedded(job, || embed_all(job))?;
@@ -94,13 +99,40 @@ pub(super) fn group(
     let max_distance = config.max_distance.for_profile(&embedded.profile);
     let (neighborhoods, made) =
         partition(&embedded.vectors, &NeighborhoodConfig { max_distance, ..config });
+    let rivals = (job.protocol.against == Against::Rivals).then(|| rivals::find(job.library));
+    let touched = if rivals.is_some() { skills } else { neighborhoods.len() };
     Ok(Grouped {
+        rivals,
         placed: 0,
         calibration: made.calibration.clone(),
-        report: CompileReport { touched: neighborhoods.len(), partition: Some(made), ..report },
+        report: CompileReport { touched, partition: Some(made), ..report },
         neighborhoods,
         embedded,
     })
+}
+
+/// The rivals, where pages are written against them, and how many skills have others than before or one whose
+/// document changed: those of before with what changed placed among them, or all anew.
+fn rivals_now(
+    job: &Job<'_>,
+    before: &Snapshot,
+    change: &Change,
+) -> Result<Option<(Rivals, usize)>, AtlasError> {
+    if job.protocol.against != Against::Rivals {
+        return Ok(None);
+    }
+    let Some(known) = before.rivals()? else {
+        let found = rivals::find(job.library);
+        return Ok(Some((found, job.library.skills().len())));
+    };
+    let skills = job.library.skills();
+    let now = |row: SkillIdx| {
+        let id = before.row(row).id;
+        let row = skills.binary_search_by(|skill| skill.id.as_str().cmp(id)).ok()?;
+        Some(SkillIdx(row as u32))
+    };
+    let update = rivals::update(&known, &change.came_from, now, job.library);
+    Ok(Some((update.rivals, update.touched.len())))
 }
 
 /// Are vectors of this profile ours to add to? A fit stays in use until all is made anew.

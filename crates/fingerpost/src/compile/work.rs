@@ -11,9 +11,9 @@ use super::Job;
 use super::group::Embedded;
 use crate::embedding::{EmbedError, Profile};
 use crate::index::DenseIndex;
-use crate::page::write::{PageRow, WriteConfig, Written};
+use crate::page::write::{Company, PageRow, WriteConfig, Written};
 use crate::search::tuning::Tuning;
-use crate::skill::{Skill, SkillId};
+use crate::skill::SkillId;
 use crate::store::Store;
 
 /// How the names of what is put aside begin.
@@ -82,7 +82,7 @@ impl<'a> Work<'a> {
     /// The pages of some neighborhoods.
     pub(super) fn pages(
         &self,
-        units: &[Vec<&Skill>],
+        neighborhoods: &[Company<'_>],
         kept: &BTreeMap<SkillId, PageRow>,
         config: &WriteConfig,
         make: impl FnOnce() -> Written,
@@ -90,14 +90,14 @@ impl<'a> Work<'a> {
         let mut hasher = blake3::Hasher::new();
         let settings = (config.local.identity(), config.min_contrast);
         hasher.update(&serde_json::to_vec(&settings).expect("plain data"));
-        for skill in units.iter().flatten() {
+        for skill in neighborhoods.iter().flat_map(|company| &company.members) {
             hasher.update(skill.digest().as_bytes()).update(skill.id.as_str().as_bytes());
             if let Some(row) = kept.get(&skill.id) {
                 hasher.update(&serde_json::to_vec(row).expect("plain data"));
             }
         }
-        for unit in units {
-            hasher.update(&(unit.len() as u64).to_le_bytes());
+        for company in neighborhoods {
+            hasher.update(&(company.members.len() as u64).to_le_bytes());
         }
         let name = format!("{PREFIX}pages-{}", &hasher.finalize().to_hex()[..32]);
         let known = self.store.get(&name).ok().flatten();

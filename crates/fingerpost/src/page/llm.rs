@@ -22,6 +22,7 @@ use super::write::judge;
 use super::{Language, Page};
 use crate::chat::{Chat, ChatError, Prompt, Reply};
 use crate::prompt::{SHOWN_AGAIN, again};
+use crate::protocol::Against;
 use crate::reply::{Parsed, ReplyError, Tally};
 use crate::skill::{Skill, SkillId};
 
@@ -55,12 +56,13 @@ pub struct LlmConfig {
 impl LlmConfig {
     /// Everything but the documents that decides a page: part of its key. How often and how many at
     /// a time does not.
-    pub fn identity(&self, model: &str) -> String {
+    pub fn identity(&self, model: &str, against: Against) -> String {
         let PromptConfig { language, context_tokens, page_tokens, temperature, seed } =
             &self.prompt;
-        let unit = match self.unit {
-            Unit::Focal => "focal",
-            Unit::Neighborhood => "neighborhood",
+        let unit = match (against, self.unit) {
+            (Against::Rivals, _) => "rivals",
+            (Against::Neighborhood, Unit::Focal) => "focal",
+            (Against::Neighborhood, Unit::Neighborhood) => "neighborhood",
         };
         let version = prompt::VERSION;
         format!(
@@ -111,13 +113,15 @@ pub struct Neighborhood<'a> {
     pub members: Vec<&'a Skill>,
     /// What is wanted of each.
     pub wanted: Vec<Wanted>,
+    /// The one that is asked for, if the others are its rivals and not all are contrasted with each other.
+    pub focal: Option<usize>,
 }
 
 impl<'a> Neighborhood<'a> {
     /// Pages of all members are wanted.
     pub fn new(members: Vec<&'a Skill>) -> Self {
         let wanted = vec![Wanted::Page; members.len()];
-        Self { members, wanted }
+        Self { members, wanted, focal: None }
     }
 }
 
@@ -257,15 +261,18 @@ impl LlmWriter<'_> {
         run: &Run,
         on_page: &(dyn Fn(&SkillId, &Written) + Sync),
     ) -> Vec<Written> {
-        let Neighborhood { members, wanted } = neighborhood;
-        let prompts = Prompts::new(members, &self.config.prompt);
+        let Neighborhood { members, wanted, focal: of } = neighborhood;
+        let prompts = match *of {
+            None => Prompts::new(members, &self.config.prompt),
+            Some(focal) => Prompts::against_rivals(members, focal, &self.config.prompt),
+        };
         // From here on skills have the ids and names that the model sees.
         let shown = prompts.shown();
         let skills = shown.skills();
         let strangers = strangers(members, &skills);
         let all = wanted.iter().all(|wanted| *wanted == Wanted::Page);
         let together = match self.config.unit {
-            Unit::Neighborhood if members.len() > 1 && all => {
+            Unit::Neighborhood if members.len() > 1 && all && of.is_none() => {
                 let read = |reply: &Reply| reply::pages(reply, &skills);
                 let ask = Ask { first: &prompts.all(), strangers: &strangers };
                 match self.answer(&ask, None, run, read, |_| Vec::new()) {
@@ -277,7 +284,7 @@ impl LlmWriter<'_> {
             }
             _ => None,
         };
-        let language = self.config.prompt.language.code(members);
+        let language = self.config.prompt.language.code(prompts.speakers(members));
         let kept = |wanted: &Wanted| match wanted {
             Wanted::Nothing(page) => page.as_ref().map(|page| shown.page(page)),
             Wanted::Page | Wanted::Better(..) => None,

@@ -2,8 +2,9 @@
 //!
 //! The words are in `prompts/*.md`. A prompt reads: the rules, which never change; the documents of
 //! the neighborhood in the order of their ids, which are the same bytes for every member, so that a
-//! server that caches prefixes reads them once; and last, whose page is wanted. Documents are data:
-//! each stands between marks with a word that it cannot contain.
+//! server that caches prefixes reads them once; and last, whose page is wanted. Where a page is written
+//! against rivals, the skill's own document comes first, and of each rival's the beginning. Documents
+//! are data: each stands between marks with a word that it cannot contain.
 
 pub(crate) mod shown;
 
@@ -123,11 +124,16 @@ pub struct PromptConfig {
 /// Tokens that a description gets however small the room is.
 const LEAST_DESCRIPTION: usize = 16;
 
-/// The prompts of one neighborhood.
+/// Tokens of a rival's content: enough to tell what it does beyond its description.
+const RIVAL_CONTENT: usize = 150;
+
+/// The prompts of one neighborhood, or of one skill and its rivals.
 pub struct Prompts<'a> {
     shown: Shown<'a>,
     config: &'a PromptConfig,
     shared: String,
+    /// The one that the others are rivals of.
+    of: Option<usize>,
 }
 
 impl<'a> Prompts<'a> {
@@ -135,7 +141,22 @@ impl<'a> Prompts<'a> {
     pub fn new(members: &[&'a Skill], config: &'a PromptConfig) -> Self {
         let shown = Shown::of(members);
         let shared = shared(&shown.skills(), nonce(members), config);
-        Self { shown, config, shared }
+        Self { shown, config, shared, of: None }
+    }
+
+    /// For one of the members; the others, in the order of their ids, are its rivals.
+    pub fn against_rivals(members: &[&'a Skill], focal: usize, config: &'a PromptConfig) -> Self {
+        if members.len() == 1 {
+            return Self::new(members, config);
+        }
+        let shown = Shown::of(members);
+        let shared = beside_rivals(&shown.skills(), focal, nonce(members), config);
+        Self { shown, config, shared, of: Some(focal) }
+    }
+
+    /// The skills whose language is that of the pages.
+    pub(crate) fn speakers<'b, 'c>(&self, members: &'b [&'c Skill]) -> &'b [&'c Skill] {
+        self.of.map_or(members, |focal| &members[focal..=focal])
     }
 
     /// The members as the prompts show them: an answer names these.
@@ -149,9 +170,8 @@ impl<'a> Prompts<'a> {
         let id = quoted(members[focal].id.as_str());
         let tail = if members.len() > 1 {
             let others = members.iter().enumerate().filter(|&(at, _)| at != focal);
-            let neighbors: Vec<String> =
-                others.map(|(_, skill)| quoted(skill.id.as_str())).collect();
-            render("focal", context! { id, neighbors })
+            let ids: Vec<String> = others.map(|(_, skill)| quoted(skill.id.as_str())).collect();
+            render("focal", context! { id, ids, ..self.words() })
         } else {
             render("singleton", context! { id })
         };
@@ -166,10 +186,18 @@ impl<'a> Prompts<'a> {
         self.prompt(tail, pages_schema(&members), members.len() as u32)
     }
 
+    /// What the other skills are called.
+    fn words(&self) -> Value {
+        match self.of {
+            None => context! { other => "neighbor", others => "neighbors" },
+            Some(_) => context! { other => "rival", others => "rivals" },
+        }
+    }
+
     fn prompt(&self, tail: String, schema: Schema, pages: u32) -> Prompt {
         let PromptConfig { page_tokens, temperature, seed, .. } = *self.config;
         Prompt {
-            system: SYSTEM.to_owned(),
+            system: render("system", self.words()) + "\n",
             shared: self.shared.clone(),
             messages: vec![Message { role: Speaker::User, text: tail }],
             schema: Some(schema),
@@ -208,6 +236,55 @@ fn shared(members: &[&Skill], nonce: String, config: &PromptConfig) -> String {
     let template = if members.len() > 1 { "neighborhood" } else { "singleton-shared" };
     let language = config.language.words(members);
     render(template, context! { members => documents, nonce, cut => CUT, language })
+}
+
+/// A skill in full and the beginnings of its rivals, between their marks, in the room there is.
+fn beside_rivals(members: &[&Skill], focal: usize, nonce: String, config: &PromptConfig) -> String {
+    let titles = |skill: &Skill| estimate_tokens(skill.id.as_str()) + estimate_tokens(&skill.name);
+    let described = |skill: &Skill| estimate_tokens(&skill.description).min(LONGEST_DESCRIPTION);
+    let content = |at: usize, skill: &Skill| match estimate_tokens(&skill.content) {
+        tokens if at == focal => tokens,
+        tokens => tokens.min(RIVAL_CONTENT),
+    };
+    let members = || members.iter().copied().enumerate();
+    let wanted: Vec<usize> = members()
+        .map(|(at, skill)| titles(skill) + described(skill) + content(at, skill))
+        .collect();
+    let rooms = share(&wanted, config.context_tokens);
+    let document = |(at, skill): (usize, &Skill)| {
+        let room = rooms[at].saturating_sub(titles(skill));
+        let for_description = room.clamp(LEAST_DESCRIPTION, LONGEST_DESCRIPTION);
+        let for_content = room.saturating_sub(described(skill));
+        let content = skill.content.trim();
+        context! {
+            id => quoted(skill.id.as_str()),
+            name => one_line(&skill.name),
+            description => one_line(&shorten(&skill.description, for_description)),
+            content => match at == focal {
+                true => shorten(content, for_content).into_owned(),
+                false => beginning(content, for_content),
+            },
+        }
+    };
+    let (mut own, rivals): (Vec<_>, Vec<_>) = members().partition(|&(at, _)| at == focal);
+    let own = own.pop().expect("the focal skill is a member");
+    let language = config.language.words(&[own.1]);
+    let rivals: Vec<Value> = rivals.into_iter().map(document).collect();
+    render("rivals", context! { skill => document(own), rivals, nonce, cut => CUT, language })
+}
+
+/// The beginning of a text, in at most about so many tokens.
+fn beginning(text: &str, room: usize) -> String {
+    if estimate_tokens(text) <= room {
+        return text.to_owned();
+    }
+    // Seven letters are two tokens, other characters are one each.
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).take(4 * room + 1).collect();
+    let fits = ends.partition_point(|&end| estimate_tokens(&text[..end]) < room);
+    let start = &text[..fits.checked_sub(1).map_or(0, |last| ends[last])];
+    // Not within a word, where words have gaps between them.
+    let whole = start.rfind(char::is_whitespace).filter(|end| end * 2 > start.len());
+    format!("{} {CUT}", start[..whole.unwrap_or(start.len())].trim_end())
 }
 
 /// The form of one page. Of a neighborhood it is the same whichever member is asked for, because
@@ -255,11 +332,11 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-const SYSTEM: &str = include_str!("prompts/system.md");
-
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates(&[
+        ("system", include_str!("prompts/system.md")),
         ("neighborhood", include_str!("prompts/neighborhood.md")),
+        ("rivals", include_str!("prompts/rivals.md")),
         ("focal", include_str!("prompts/focal.md")),
         ("all", include_str!("prompts/all.md")),
         ("singleton-shared", include_str!("prompts/singleton-shared.md")),

@@ -1,4 +1,4 @@
-//! Do the pages of a neighborhood send requests where they say?
+//! Do the pages of a neighborhood, or of a skill and its rivals, send requests where they say?
 //!
 //! With no model: a trigger, searched for, must find its own skill first among its neighbors; a
 //! case of a boundary must find the neighbor it names before the skill that gives it away; and that
@@ -30,10 +30,24 @@ pub fn round_trip(members: &[&Skill], pages: &[Option<Page>]) -> Vec<RoundTrip> 
     // What a neighbor's trigger takes is judged by the triggers, without the documents.
     let triggers = Triggers::of(members, pages);
     let test = |at: usize| match &pages[at] {
-        Some(page) => test(at, page, members, &full, &triggers),
+        Some(page) => test(at, page, members, &full, &triggers, &[]),
         None => RoundTrip { score: 1.0, findings: Vec::new() },
     };
     (0..members.len()).map(test).collect()
+}
+
+/// Tests the page of one of them against the others, its rivals. Its copies are no rivals; that it has some
+/// is found all the same.
+pub fn round_trip_of(
+    at: usize,
+    members: &[&Skill],
+    pages: &[Option<Page>],
+    copies: &[&Skill],
+) -> RoundTrip {
+    let page = pages[at].as_ref().filter(|_| members.len() + copies.len() > 1);
+    let Some(page) = page else { return RoundTrip { score: 1.0, findings: Vec::new() } };
+    let full = Search::over(members, pages, View::Full);
+    test(at, page, members, &full, &Triggers::of(members, pages), copies)
 }
 
 fn test(
@@ -42,6 +56,7 @@ fn test(
     members: &[&Skill],
     full: &Search,
     triggers: &Triggers,
+    copies: &[&Skill],
 ) -> RoundTrip {
     let (mut tests, mut passed) = (0_u32, 0_u32);
     let mut findings = Vec::new();
@@ -80,6 +95,7 @@ fn test(
     let twins: Vec<&str> = (0..members.len())
         .filter(|&other| other != at && are_twins(members[at], members[other]))
         .map(|other| members[other].id.as_str())
+        .chain(copies.iter().map(|copy| copy.id.as_str()))
         .collect();
     if !twins.is_empty() {
         let message = format!(

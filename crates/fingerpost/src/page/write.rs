@@ -1,24 +1,29 @@
 //! How do all skills of a library get their pages?
 //!
-//! Neighborhood by neighborhood. A page's key says what it was written from: where it is known
-//! already, nothing is written again. A draft that breaks a rule is not used; the skill then is
-//! served by its document, and the row says why. What a person pinned stays.
+//! Neighborhood by neighborhood, or each against its own rivals (`write/rivals.rs`). A page's key
+//! says what it was written from: where it is known already, nothing is written again. A draft that
+//! breaks a rule is not used; the skill then is served by its document, and the row says why. What a
+//! person pinned stays.
+
+mod rivals;
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use self::rivals::write_against_rivals;
 use super::audit::audit;
 use super::check::{Failure, Subject, check, check_exclusive};
 use super::faults::faults;
 use super::language::Language;
 use super::local::{self, Draft, LocalConfig};
-use super::round_trip::round_trip;
+use super::round_trip::{RoundTrip, round_trip};
 use super::{Page, Status};
 use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
-use crate::skill::{Skill, SkillId};
+use crate::rivals::Rivals;
+use crate::skill::{Skill, SkillId, SkillIdx};
 
 /// What became of one skill's page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +55,18 @@ impl PageRow {
     /// Did a person or a model write it for another document than there is now?
     pub fn is_stale(&self) -> bool {
         self.findings.iter().any(|finding| finding.rule == STALE)
+    }
+
+    /// Notes what the round trip found, and what reads badly; what a check said before stays.
+    fn look_back(&mut self, trip: RoundTrip, skill: &Skill) {
+        let Some(page) = &self.page else {
+            self.score = 0.0;
+            return;
+        };
+        self.findings.retain(|finding| finding.breaks() || finding.rule == STALE);
+        self.findings.extend(trip.findings);
+        self.findings.extend(faults(page, skill));
+        self.score = trip.score;
     }
 
     /// Notes whether the document is still the one that it was written for.
@@ -114,38 +131,85 @@ pub struct Written {
     pub fresh: usize,
 }
 
-/// The skills that are written beside each other: neighborhoods, and alone those that are too few
-/// to be contrasted.
-pub fn units<'a>(
+/// Skills that are read side by side when pages are written.
+#[derive(Debug, Clone)]
+pub struct Company<'a> {
+    /// In the order of their ids.
+    pub members: Vec<&'a Skill>,
+    /// The place of the one whose page is written, against the others as its rivals; `None` where each has its
+    /// page written against all others.
+    pub focal: Option<usize>,
+    /// Skills whose documents say the same as the focal one's: nothing is written against them.
+    pub copies: Vec<&'a Skill>,
+}
+
+impl<'a> Company<'a> {
+    /// Skills that are all written against each other.
+    pub fn of(members: Vec<&'a Skill>) -> Self {
+        Self { members, focal: None, copies: Vec::new() }
+    }
+
+    /// Those whose pages are written in it.
+    pub fn written(&self) -> &[&'a Skill] {
+        self.focal.map_or(&self.members, |focal| &self.members[focal..=focal])
+    }
+
+    /// Digest of all documents that its pages are written from.
+    pub(super) fn documents(&self) -> String {
+        let digests: Vec<String> =
+            self.members.iter().map(|skill| skill.digest().to_hex().to_string()).collect();
+        documents_digest(&self.members, &digests, self.focal)
+    }
+}
+
+/// The company of every skill: neighborhoods, and alone those that are too few to be contrasted.
+pub fn neighborhoods<'a>(
     library: &'a Library,
     neighborhoods: &Neighborhoods,
     min_contrast: usize,
-) -> Vec<Vec<&'a Skill>> {
+) -> Vec<Company<'a>> {
     let skills = library.skills();
-    let mut units = Vec::with_capacity(neighborhoods.len());
+    let mut companies = Vec::with_capacity(neighborhoods.len());
     for (_, members) in neighborhoods.iter() {
         let members = members.iter().map(|member| &skills[member.row()]);
         if members.len() < min_contrast {
-            units.extend(members.map(|skill| vec![skill]));
+            companies.extend(members.map(|skill| Company::of(vec![skill])));
         } else {
-            units.push(members.collect());
+            companies.push(Company::of(members.collect()));
         }
     }
-    units
+    companies
+}
+
+/// The company of every skill, in their order: itself with its rivals.
+pub fn against_rivals<'a>(library: &'a Library, rivals: &Rivals) -> Vec<Company<'a>> {
+    let skills = library.skills();
+    let company = |row: u32| {
+        let skill = SkillIdx(row);
+        let mut members: Vec<SkillIdx> = rivals.of(skill).iter().map(|rival| rival.skill).collect();
+        members.push(skill);
+        members.sort_unstable();
+        Company {
+            focal: members.iter().position(|&member| member == skill),
+            members: members.iter().map(|member| &skills[member.row()]).collect(),
+            copies: rivals.copies(skill).iter().map(|copy| &skills[copy.row()]).collect(),
+        }
+    };
+    (0..skills.len() as u32).map(company).collect()
 }
 
 /// Writes what is not known; `progress` hears how many skills are done.
 pub fn write_pages(
-    units: &[Vec<&Skill>],
+    neighborhoods: &[Company<'_>],
     known: &Known,
     config: &WriteConfig,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Written {
-    let written: Vec<(Vec<PageRow>, usize)> = units
+    let written: Vec<(Vec<PageRow>, usize)> = neighborhoods
         .par_iter()
-        .map(|members| {
-            let rows = write_neighborhood(members, known, config);
-            progress(members.len());
+        .map(|company| {
+            let rows = write_neighborhood(&company.members, known, config);
+            progress(company.members.len());
             rows
         })
         .collect();
@@ -165,7 +229,7 @@ fn write_neighborhood(
 ) -> (Vec<PageRow>, usize) {
     let digests: Vec<String> =
         members.iter().map(|skill| skill.digest().to_hex().to_string()).collect();
-    let documents = documents_digest(members, &digests);
+    let documents = documents_digest(members, &digests, None);
     let mut news = false;
     let mut rows: Vec<Option<PageRow>> = Vec::with_capacity(members.len());
     for (skill, digest) in members.iter().zip(&digests) {
@@ -185,24 +249,7 @@ fn write_neighborhood(
     }
     let is_fresh: Vec<bool> = rows.iter().map(Option::is_none).collect();
     let row_of = |at: usize, draft: Page| {
-        let writer = config.local.identity();
-        let language = config.local.language.unwrap_or_else(|| Language::of_skill(members[at]));
-        let findings = judge_as(&draft, members[at], members, language, &writer);
-        let (status, page) = if findings.is_empty() {
-            (Status::Written, Some(draft))
-        } else {
-            (Status::Fallback, None)
-        };
-        PageRow {
-            skill: members[at].id.clone(),
-            document: digests[at].clone(),
-            key: key(&writer, &documents, &members[at].id),
-            status,
-            page,
-            writer,
-            findings,
-            score: 1.0,
-        }
+        drafted(draft, members, at, (&documents, &digests[at]), &config.local)
     };
     if fresh > 0 {
         let drafts = local::write(members, &config.local, Draft::First).into_iter();
@@ -224,6 +271,32 @@ fn write_neighborhood(
         }
     }
     (rows, fresh)
+}
+
+/// The row of a draft: a fallback, if it breaks a rule. The digests are of all documents that it was
+/// written from, and of its own.
+fn drafted(
+    draft: Page,
+    members: &[&Skill],
+    at: usize,
+    (documents, document): (&str, &str),
+    config: &LocalConfig,
+) -> PageRow {
+    let (skill, writer) = (members[at], config.identity());
+    let language = config.language.unwrap_or_else(|| Language::of_skill(skill));
+    let findings = judge_as(&draft, skill, members, language, &writer);
+    let (status, page) =
+        if findings.is_empty() { (Status::Written, Some(draft)) } else { (Status::Fallback, None) };
+    PageRow {
+        skill: skill.id.clone(),
+        document: document.to_owned(),
+        key: key(&writer, documents, &skill.id),
+        status,
+        page,
+        writer,
+        findings,
+        score: 1.0,
+    }
 }
 
 /// The row of a kept page: with what was found before, if it is the same; else judged now, which is
@@ -321,30 +394,27 @@ fn keep_exclusive(members: &[&Skill], rows: &mut [PageRow], is_fresh: &[bool]) {
     let triggers: Vec<Option<&str>> =
         rows.iter().map(|row| row.page.as_ref().map(|page| page.trigger.as_str())).collect();
     for (at, failure) in check_exclusive(members, &triggers) {
-        let row = &mut rows[at];
-        if is_fresh[at] && row.status == Status::Written {
-            row.status = Status::Fallback;
-            row.page = None;
-        }
-        if !row.findings.contains(&failure) {
-            row.findings.push(failure);
-        }
+        not_exclusive(&mut rows[at], is_fresh[at], failure);
+    }
+}
+
+/// A new page falls back, one that was there before is flagged.
+fn not_exclusive(row: &mut PageRow, is_fresh: bool, failure: Failure) {
+    if is_fresh && row.status == Status::Written {
+        row.status = Status::Fallback;
+        row.page = None;
+    }
+    if !row.findings.contains(&failure) {
+        row.findings.push(failure);
     }
 }
 
 /// What the round trip finds, and what reads badly, is noted on the rows; what a check said before stays.
 pub(super) fn look_back(members: &[&Skill], rows: &mut [PageRow]) {
     let pages: Vec<Option<Page>> = rows.iter().map(|row| row.page.clone()).collect();
-    for (row, trip) in rows.iter_mut().zip(round_trip(members, &pages)) {
-        if row.page.is_some() {
-            row.findings.retain(|finding| finding.breaks() || finding.rule == STALE);
-            row.findings.extend(trip.findings);
-        }
-        let skill = members.iter().find(|skill| skill.id == row.skill);
-        if let (Some(page), Some(skill)) = (&row.page, skill) {
-            row.findings.extend(faults(page, skill));
-        }
-        row.score = if row.page.is_some() { trip.score } else { 0.0 };
+    let trips = round_trip(members, &pages);
+    for ((row, trip), skill) in rows.iter_mut().zip(trips).zip(members) {
+        row.look_back(trip, skill);
     }
 }
 
@@ -352,18 +422,16 @@ pub(super) fn look_back(members: &[&Skill], rows: &mut [PageRow]) {
 pub fn adopt(
     page: Page,
     skill: &Skill,
-    members: &[&Skill],
+    company: &Company<'_>,
     status: Status,
     writer: &str,
 ) -> PageRow {
-    let digests: Vec<String> =
-        members.iter().map(|skill| skill.digest().to_hex().to_string()).collect();
     PageRow {
         skill: skill.id.clone(),
         document: skill.digest().to_hex().to_string(),
-        key: key(writer, &documents_digest(members, &digests), &skill.id),
+        key: key(writer, &company.documents(), &skill.id),
         status,
-        findings: judge_as(&page, skill, members, Language::of_skill(skill), writer),
+        findings: judge_as(&page, skill, &company.members, Language::of_skill(skill), writer),
         page: Some(page),
         writer: writer.to_owned(),
         score: 1.0,
@@ -371,9 +439,12 @@ pub fn adopt(
 }
 
 /// Digest of all documents that a page is written from, and of whose they are: a page names its
-/// neighbors by their ids.
-pub(super) fn documents_digest(members: &[&Skill], digests: &[String]) -> String {
+/// neighbors by their ids. What one skill's rivals are read for is not what a neighborhood is read for.
+fn documents_digest(members: &[&Skill], digests: &[String], focal: Option<usize>) -> String {
     let mut hasher = blake3::Hasher::new();
+    if let Some(focal) = focal {
+        hasher.update(format!("rivals of {}\n", members[focal].id).as_bytes());
+    }
     for (skill, digest) in members.iter().zip(digests) {
         hasher.update(format!("{digest} {}\n", skill.id).as_bytes());
     }

@@ -11,4 +11,5 @@ mod measures;
 mod neighborhoods;
 mod pages;
 mod parity;
+mod rivals;
 mod store;

@@ -7,25 +7,23 @@
 use std::collections::BTreeMap;
 
 use super::{Neighborhood, Wanted, Written};
-use crate::library::Library;
-use crate::neighborhood::Neighborhoods;
 use crate::page::Status;
-use crate::page::write::{Again, PageRow, documents_digest, key, units};
+use crate::page::write::{Again, Company, PageRow, key};
 use crate::skill::{Skill, SkillId};
 
-/// The neighborhoods of which something is wanted. `identity` is the writer's, with its settings;
-/// smaller neighborhoods than `min_contrast` are written as if each member were alone.
+/// What is wanted of skills in their company; those of which nothing is are left out. `identity` is the
+/// writer's, with its settings. Of a skill's rivals nothing is wanted: each is asked for in its own company,
+/// perhaps at the same time, so that whose trigger is nearly another's is found afterwards.
 pub fn wanted<'a>(
-    library: &'a Library,
-    neighborhoods: &Neighborhoods,
-    min_contrast: usize,
+    companies: &[Company<'a>],
     rows: &[PageRow],
     identity: &str,
     again: Again,
 ) -> Vec<Neighborhood<'a>> {
     let rows: BTreeMap<&SkillId, &PageRow> = rows.iter().map(|row| (&row.skill, row)).collect();
-    let neighborhoods = units(library, neighborhoods, min_contrast).into_iter().map(|members| {
-        let documents = documents_of(&members);
+    let neighborhoods = companies.iter().map(|company| {
+        let documents = company.documents();
+        let Company { members, focal, .. } = company.clone();
         let wanted = |skill: &&Skill| {
             let Some(row) = rows.get(&skill.id) else { return Wanted::Page };
             let ours = row.writer == identity && row.key == key(identity, &documents, &skill.id);
@@ -42,8 +40,12 @@ pub fn wanted<'a>(
                 _ => Wanted::Page,
             }
         };
-        let wanted = members.iter().map(wanted).collect();
-        Neighborhood { members, wanted }
+        let wanted = |(at, skill): (usize, &&Skill)| match focal {
+            Some(focal) if focal != at => Wanted::Nothing(None),
+            _ => wanted(skill),
+        };
+        let wanted = members.iter().enumerate().map(wanted).collect();
+        Neighborhood { members, wanted, focal }
     });
     let is_wanted = |wanted: &Wanted| !matches!(wanted, Wanted::Nothing(_));
     neighborhoods.filter(|neighborhood| neighborhood.wanted.iter().any(is_wanted)).collect()
@@ -52,7 +54,7 @@ pub fn wanted<'a>(
 /// What became of a skill, as it is kept; `None` if nothing new did.
 pub fn row(
     skill: &Skill,
-    members: &[&Skill],
+    company: &Company<'_>,
     written: &Written,
     identity: &str,
 ) -> Option<PageRow> {
@@ -64,7 +66,7 @@ pub fn row(
     Some(PageRow {
         skill: skill.id.clone(),
         document: skill.digest().to_hex().to_string(),
-        key: key(identity, &documents_of(members), &skill.id),
+        key: key(identity, &company.documents(), &skill.id),
         status,
         page,
         writer: identity.to_owned(),
@@ -73,18 +75,15 @@ pub fn row(
     })
 }
 
-fn documents_of(members: &[&Skill]) -> String {
-    let digests: Vec<String> =
-        members.iter().map(|skill| skill.digest().to_hex().to_string()).collect();
-    documents_digest(members, &digests)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::library::Library;
+    use crate::neighborhood::Neighborhoods;
     use crate::page::Page;
     use crate::page::check::Failure;
     use crate::page::llm::tests::skill;
+    use crate::page::write::neighborhoods;
     use crate::skill::SkillIdx;
 
     const WRITER: &str = "llm m";
@@ -93,8 +92,9 @@ mod tests {
         Library::from_skills(["a/1", "a/2", "b"].map(skill).to_vec()).value
     }
 
-    fn neighborhoods() -> Neighborhoods {
-        Neighborhoods::new(vec![vec![SkillIdx(0), SkillIdx(1)], vec![SkillIdx(2)]])
+    fn companies(library: &Library, min_contrast: usize) -> Vec<Company<'_>> {
+        let pair = vec![vec![SkillIdx(0), SkillIdx(1)], vec![SkillIdx(2)]];
+        neighborhoods(library, &Neighborhoods::new(pair), min_contrast)
     }
 
     fn page(trigger: &str) -> Page {
@@ -102,13 +102,13 @@ mod tests {
     }
 
     fn rows(library: &Library, written: [Written; 3]) -> Vec<PageRow> {
-        let neighborhoods = neighborhoods();
-        let units = units(library, &neighborhoods, 2);
-        let members =
-            |skill: &Skill| units.iter().find(|unit| unit.iter().any(|m| m.id == skill.id));
+        let companies = companies(library, 2);
+        let company = |skill: &Skill| {
+            companies.iter().find(|company| company.members.iter().any(|m| m.id == skill.id))
+        };
         let skills = library.skills().iter().zip(&written);
         skills
-            .filter_map(|(skill, written)| row(skill, members(skill).unwrap(), written, WRITER))
+            .filter_map(|(skill, written)| row(skill, company(skill).unwrap(), written, WRITER))
             .collect()
     }
 
@@ -127,23 +127,23 @@ mod tests {
         assert_eq!((rows[0].status, rows[1].status), (Status::Written, Status::Fallback));
         assert_eq!(rows[1].findings[0].rule, "reply");
 
-        let groups = wanted(&library, &neighborhoods(), 2, &rows, WRITER, Again::Nothing);
+        let groups = wanted(&companies(&library, 2), &rows, WRITER, Again::Nothing);
         assert_eq!(groups.len(), 1, "only b is left");
         assert_eq!(groups[0].members[0].id.as_str(), "b");
-        let groups = wanted(&library, &neighborhoods(), 2, &rows, WRITER, Again::Flagged);
+        let groups = wanted(&companies(&library, 2), &rows, WRITER, Again::Flagged);
         assert_eq!(groups[0].wanted[1], Wanted::Page, "a fallback is tried again when asked for");
-        let groups = wanted(&library, &neighborhoods(), 2, &rows, "llm other", Again::Nothing);
+        let groups = wanted(&companies(&library, 2), &rows, "llm other", Again::Nothing);
         assert_eq!(groups.len(), 2, "another writer is another page");
 
         let mut changed = ["a/1", "a/2", "b"].map(skill);
         changed[1].content.push_str(" One more line.");
         let changed = Library::from_skills(changed.to_vec()).value;
-        let groups = wanted(&changed, &neighborhoods(), 2, &rows, WRITER, Again::Nothing);
+        let groups = wanted(&companies(&changed, 2), &rows, WRITER, Again::Nothing);
         assert_eq!(groups[0].wanted, [Wanted::Page, Wanted::Page], "a neighbor changed");
         let mut renamed = ["a/1", "a/3", "b"].map(skill);
         renamed[1] = Skill { id: SkillId::new("a/3"), ..skill("a/2") };
         let renamed = Library::from_skills(renamed.to_vec()).value;
-        let groups = wanted(&renamed, &neighborhoods(), 2, &rows, WRITER, Again::Nothing);
+        let groups = wanted(&companies(&renamed, 2), &rows, WRITER, Again::Nothing);
         assert_eq!(groups[0].wanted[0], Wanted::Page, "a neighbor has another id");
     }
 
@@ -154,11 +154,11 @@ mod tests {
         let mut before = rows(&library, [written("first"), written("second"), written("b")]);
         before[0].status = Status::Pinned;
         before.iter_mut().for_each(|row| row.writer = "local 1".into());
-        let groups = wanted(&library, &neighborhoods(), 2, &before, WRITER, Again::Nothing);
+        let groups = wanted(&companies(&library, 2), &before, WRITER, Again::Nothing);
         assert_eq!(groups[0].wanted[0], Wanted::Nothing(Some(page("first"))));
         assert_eq!(groups[0].wanted[1], Wanted::Page);
         // Two members alone, where contrast wants three.
-        let groups = wanted(&library, &neighborhoods(), 3, &[], WRITER, Again::Nothing);
+        let groups = wanted(&companies(&library, 3), &[], WRITER, Again::Nothing);
         assert_eq!(groups.len(), 3);
     }
 }

@@ -304,6 +304,7 @@ fn only_what_is_wanted_is_asked_for() {
         |trigger: &str| Page { trigger: trigger.into(), boundary: vec![], body: "the rule".into() };
     let poor = vec![Failure::new("trigger-strays", "the trigger finds another")];
     let groups = [Neighborhood {
+        focal: None,
         members: skills.iter().collect(),
         wanted: vec![
             Wanted::Nothing(Some(page("requests of a/3"))),
@@ -326,8 +327,18 @@ fn only_what_is_wanted_is_asked_for() {
 fn settings_that_decide_a_page_are_its_identity() {
     let base = config(Unit::Focal, 1);
     let same = LlmConfig { attempts: 9, concurrency: 9, ..base.clone() };
-    assert_eq!(base.identity("m"), same.identity("m"));
+    assert_eq!(
+        base.identity("m", Against::Neighborhood),
+        same.identity("m", Against::Neighborhood)
+    );
     let other = LlmConfig { unit: Unit::Neighborhood, ..base.clone() };
-    assert_ne!(base.identity("m"), other.identity("m"));
-    assert_ne!(base.identity("m"), base.identity("n"));
+    assert_ne!(
+        base.identity("m", Against::Neighborhood),
+        other.identity("m", Against::Neighborhood)
+    );
+    assert_ne!(
+        base.identity("m", Against::Neighborhood),
+        base.identity("n", Against::Neighborhood)
+    );
+    assert_ne!(base.identity("m", Against::Neighborhood), base.identity("m", Against::Rivals));
 }

@@ -127,7 +127,8 @@ fn takes(skill: &Skill, fields: &[String], others: &[String], language: Language
     if fields.is_empty() {
         return String::new();
     }
-    let name = words_of(&skill.name).filter(|name| !has_any(name, others)).map(|name| capital(&name));
+    let name =
+        words_of(&skill.name).filter(|name| !has_any(name, others)).map(|name| capital(&name));
     let text = match (language, name) {
         (Language::English, Some(name)) => format!("{name} takes {}", fields.join(", ")),
         (Language::English, None) => format!("Takes {}", fields.join(", ")),

@@ -141,7 +141,7 @@ fn a_neighborhood_shares_its_room() {
     assert!(prompt.shared.contains("All of this stays.\n</skill"));
     assert!(prompt.shared.contains(CUT));
     let (shared, _) = prompt.tokens();
-    let rules = estimate_tokens(SYSTEM);
+    let rules = estimate_tokens(&prompt.system);
     assert!((800..1250).contains(&(shared - rules)), "{}", shared - rules);
 }
 
@@ -161,7 +161,7 @@ fn long_ids_and_names_stay_within_the_room() {
         let prompts = Prompts::new(&members, &config);
         for prompt in [prompts.focal(0), prompts.focal(2), prompts.all()] {
             let (_, tokens) = prompt.tokens();
-            let rules = estimate_tokens(SYSTEM);
+            let rules = estimate_tokens(&prompt.system);
             assert!(tokens - rules < 2000, "{} tokens", tokens - rules);
             assert!(
                 prompt.shared.contains("QTc = QT / sqrt(RR)\n</skill"),
@@ -233,4 +233,56 @@ fn what_strangers_call_things_is_no_word_of_ours() {
     .assert_eq(told);
     assert!(cut.chars().count() < 900 && cut.contains(" …\n"), "{cut}");
     assert!(text.contains(&format!("between <quoted-{word}> and </quoted-{word}>")), "{text}");
+}
+
+#[test]
+fn rivals_are_shown_by_their_beginnings() {
+    let long = "Each step of the long document says what to do next. ".repeat(200);
+    let mut skills = pair().to_vec();
+    skills.push(skill("qt/hodges", "A linear rule.", &long));
+    let members: Vec<&Skill> = skills.iter().collect();
+    let config = config();
+    let prompts = Prompts::against_rivals(&members, 1, &config);
+    let prompt = prompts.focal(1);
+    let nonce = nonce(&members);
+    let text = format!("{}\n\n{}", prompt.shared, prompt.messages[0].text).replace(&nonce, "NONCE");
+    let (start, rest) = text.split_once("Its rivals, in the order").unwrap();
+    expect![[r#"
+        Here is a skill with 2 rivals: other skills of its library that would easily win requests meant for it. Each document stands between <skill-NONCE> and </skill-NONCE>. "[…]" marks text that was left out for length.
+
+        The skill:
+
+        <skill-NONCE>
+        id: "qt/fridericia"
+        name: fridericia
+        description: Cube root.
+
+        QTc = QT / cbrt(RR)
+        </skill-NONCE>
+
+    "#]]
+    .assert_eq(start);
+    assert!(rest.contains("id: \"qt/bazett\"") && rest.contains("QTc = QT / sqrt(RR)\n</skill"));
+    let shown = rest.matches("Each step").count();
+    assert!((2..20).contains(&shown) && rest.contains(CUT), "{shown} of 200 sentences");
+    assert!(
+        rest.contains("only ids that the boundary may name: \"qt/bazett\", \"qt/hodges\"."),
+        "{rest}"
+    );
+    assert!(prompt.system.contains("they are its rivals") && !prompt.system.contains("neighbor"));
+    assert!(!text.contains("neighbor"), "{text}");
+    // In full, where the document of the skill itself is the long one.
+    let own = Prompts::against_rivals(&members, 2, &config).focal(2);
+    assert_eq!(own.shared.matches("Each step").count(), 200);
+    // A neighborhood is spoken of in its own words.
+    let system = Prompts::new(&members, &config).focal(0).system;
+    assert!(!system.contains("rival") && system.ends_with("nothing else.\n"), "{system}");
+}
+
+#[test]
+fn a_skill_without_rivals_is_alone() {
+    let skills = pair();
+    let config = config();
+    let alone = Prompts::against_rivals(&[&skills[0]], 0, &config).focal(0);
+    assert_eq!(alone, Prompts::new(&[&skills[0]], &config).focal(0));
 }
