@@ -112,6 +112,12 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// Which requests are refused, and how sure an answer is: tables of docs/routing.md.
+    None {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
     /// What the local writer's pages gain: the tables of docs/pages.md.
     Pages {
         /// Options of the benchmark itself, after `--`.
@@ -153,6 +159,7 @@ fn main() -> ExitCode {
         }
         Chore::Bench { what: Bench::Search { options } } => measure("search", &[], &options),
         Chore::Bench { what: Bench::Choose { options } } => measure("choose", &[], &options),
+        Chore::Bench { what: Bench::None { options } } => measure("none", &[], &options),
         Chore::Bench { what: Bench::Pages { options } } => measure("pages", &[], &options),
         Chore::Bench { what: Bench::Peers { options } } => {
             // Without Python its arms are left out, and the others still say something.

@@ -19,6 +19,7 @@ mod growth;
 mod judged;
 mod neighborhood_quality;
 mod neighborhoods;
+mod none;
 mod ours;
 mod pages;
 mod peers;
@@ -63,6 +64,8 @@ enum Verb {
     Choose(choose::Choose),
     /// Whether pages are written against the skills that really win their requests.
     Contention(contention::ContentionArgs),
+    /// Which requests are refused, and how sure an answer is.
+    None(none::NoneArgs),
     /// What the local writer's pages gain, by view and retriever.
     Pages(pages::PagesArgs),
     /// What our search is worth on every judged library, beside what people would use instead.
@@ -107,6 +110,7 @@ fn main() -> anyhow::Result<()> {
         Verb::Search(arguments) => search::run(&arguments),
         Verb::Choose(arguments) => choose::run(&arguments),
         Verb::Contention(arguments) => contention::run(&arguments),
+        Verb::None(arguments) => none::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),
         Verb::Peers(arguments) => peers::run(&arguments),
         #[cfg(unix)]

@@ -8,6 +8,7 @@ use anyhow::Context;
 use fingerpost::eval::{Qrels, read_qrels};
 use fingerpost::map::draw;
 use fingerpost::neighborhood::{Buckets, document_imposed_error, duplicates, structure, sweep};
+use fingerpost::numbers;
 use fingerpost::search::tuning::{Trial, Trust, Tuning};
 use fingerpost::snapshot::{FORMAT, Snapshot};
 use fingerpost::store::old::OldAtlas;
@@ -64,7 +65,7 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
             "duplicates": same,
             "placed": head.placed,
             "tuning": head.tuning,
-            "none_below": head.none_below,
+            "none_below": numbers::none::BELOW,
             "library": head.library,
             "generation": head.generation,
             "stale": reading.stale,
@@ -95,7 +96,6 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     writeln!(out, "look-alikes: {}", head.calibration)?;
     writeln!(out, "vectors: {}", head.profile)?;
     print_tuning(&head.tuning, &mut out)?;
-    writeln!(out, "none: below evidence {:.2}", head.none_below)?;
     writeln!(
         out,
         "pages: {}, {} without, {} to look at",

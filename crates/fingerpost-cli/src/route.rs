@@ -67,6 +67,10 @@ pub(crate) struct ChoosingArgs {
     /// Answer none where no skill fits, which is the default; of this and --always the last one counts.
     #[arg(long, overrides_with = "always")]
     pub(crate) allow_none: bool,
+    /// Answer none where the choice is less sure than this, from 0 to 1: of those that are 0.9 sure, nine of
+    /// ten are right.
+    #[arg(long, value_name = "X", default_value_t = Self::default().min_confidence, value_parser = share, conflicts_with = "always")]
+    pub(crate) min_confidence: f64,
     /// What a card shows beside name and description: base (nothing), boundary, or ids (the boundary
     /// with ids for names, an ablation).
     #[arg(long, value_name = "ARM", default_value_t = Self::default().cards)]
@@ -77,6 +81,12 @@ pub(crate) struct ChoosingArgs {
     /// llm: tokens of an answer; more for models that think aloud.
     #[arg(long, value_name = "N", default_value_t = Self::default().answer_tokens)]
     pub(crate) answer_tokens: u32,
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("'{text}' is no number from 0 to 1"))
 }
 
 impl Chooser {
@@ -96,6 +106,7 @@ impl Default for ChoosingArgs {
             max: 1,
             always: false,
             allow_none: false,
+            min_confidence: 0.0,
             cards: Cards::Boundary,
             rotate: NonZeroUsize::MIN,
             answer_tokens: 1000,
@@ -112,8 +123,13 @@ pub(crate) fn router<'a>(
     global: &Global,
 ) -> anyhow::Result<Router<'a>> {
     let snapshot = &reading.snapshot;
-    let none_below = if choosing.always { 0.0 } else { snapshot.head().none_below };
-    let config = RouteConfig { none_below, max: choosing.max.max(1), cards: choosing.cards };
+    let usual = snapshot.route_config();
+    let config = RouteConfig {
+        none_below: if choosing.always { 0.0 } else { usual.none_below },
+        min_confidence: choosing.min_confidence,
+        max: choosing.max.max(1),
+        cards: choosing.cards,
+    };
     let mut router = snapshot.router(config, choosing.pool.max(1));
     if let Some(by) = retriever {
         let config = config_of(by, View::Full, &snapshot.head().tuning);
@@ -145,7 +161,7 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
             let model = llm::open(server, choosing, None, &reading.source, global)?;
             let hits = router.hits(request, scratch)?;
             let (route, asked) = llm::ask(&router, &model, args, &hits, global)?;
-            (route, hits, Some(asked))
+            (route.at_least(choosing.min_confidence), hits, Some(asked))
         }
     };
     reading.snapshot.sound()?;
@@ -173,7 +189,11 @@ fn print(snapshot: &Snapshot, route: &Route) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let width = output::terminal_width();
     match &route.skill {
-        None => writeln!(out, "{STRONG}none{STRONG:#}  {}", plain(&route.reason))?,
+        None => {
+            let sure = format!("{:.0} % sure", route.confidence * 100.0);
+            writeln!(out, "{STRONG}none{STRONG:#}  {FAINT}{sure}{FAINT:#}")?;
+            writeln!(out, "  because {}", plain(&route.reason))?;
+        }
         Some(_) => {
             for id in &route.skills {
                 let sure = format!("{:.0} %", route.confidence * 100.0);

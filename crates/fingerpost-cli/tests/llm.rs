@@ -134,22 +134,6 @@ fn one_answer_can_hold_the_pages_of_a_neighborhood() {
 }
 
 #[test]
-fn what_counts_as_none_is_measured_with_the_pages_of_now() {
-    let (fixture, server) = (Fixture::new(), Server::start(vec![]));
-    let none_below = || {
-        let stats = ["atlas", "stats", "--library", "library", "--json"];
-        let output = fixture.fingerpost(&stats).output().unwrap();
-        assert!(output.status.success(), "{}", err(&output));
-        let stats: Value = serde_json::from_slice(&output.stdout).unwrap();
-        stats["none_below"].as_f64().unwrap()
-    };
-    assert!(fixture.fingerpost(&["compile", "library"]).output().unwrap().status.success());
-    let of_local_pages = none_below();
-    assert!(fixture.run(&server, &[]).1.status.success());
-    assert_ne!(none_below(), of_local_pages);
-}
-
-#[test]
 fn prompts_of_a_neighborhood_share_their_beginning() {
     let (fixture, server) = (Fixture::new(), Server::start(vec![]));
     fixture.run(&server, &["--concurrency", "1"]);

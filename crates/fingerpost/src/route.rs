@@ -4,6 +4,7 @@
 //! and picks one. Every candidate that was not picked gets a reason: the boundary that gives the request away, or the
 //! words that speak for the other. The boundary advises, and nothing filters on it.
 
+mod confidence;
 pub mod explain;
 pub mod llm;
 mod local;
@@ -14,6 +15,7 @@ mod router;
 use serde::Serialize;
 
 pub use self::local::{ByKind, Evidence, WEIGHTS, weigh, weigh_by};
+use self::none::Signs;
 use self::reasons::Reasons;
 pub use self::router::Router;
 use crate::index::{IndexError, SparseIndex};
@@ -51,8 +53,11 @@ impl Candidate<'_> {
 /// How to choose.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteConfig {
-    /// Below this evidence (see [`none`]) the answer is none; 0 to always answer.
+    /// Where the signs that a skill fits ([`Signs::fits`](none::Signs::fits)) are below this, the answer is
+    /// none; 0 to always answer.
     pub none_below: f64,
+    /// Where the answer would be less sure than this, it is none.
+    pub min_confidence: f64,
     /// Skills in the answer at most.
     pub max: usize,
     /// What the reasons may draw on: the local order is the same for all.
@@ -68,7 +73,7 @@ pub struct Route {
     pub skill: Option<String>,
     /// All skills to use, the first one included, where the request needs several.
     pub skills: Vec<String>,
-    /// How sure, 0 to 1.
+    /// How sure that this answer is right, 0 to 1; that none is, where the answer is none.
     pub confidence: f64,
     /// Why this one.
     pub reason: String,
@@ -76,6 +81,28 @@ pub struct Route {
     pub rejected: Vec<Rejected>,
     /// Why the first hit of the search was taken instead of a choice, if it was.
     pub fallback: Option<String>,
+}
+
+impl Route {
+    /// The same if it is so sure, else none. The local chooser does this by itself.
+    pub fn at_least(self, sure: f64) -> Self {
+        match self.skill {
+            Some(nearest) if self.confidence < sure => Self {
+                decision: Decision::None,
+                skill: None,
+                skills: vec![],
+                confidence: 1.0 - self.confidence,
+                reason: unsure(&nearest, self.confidence, sure),
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+fn unsure(nearest: &str, sure: f64, asked: f64) -> String {
+    let [sure, asked] = [sure, asked].map(|share| share * 100.0);
+    format!("{nearest} comes nearest and is {sure:.0} % sure, where {asked:.0} % is asked for")
 }
 
 /// What to do.
@@ -97,23 +124,25 @@ pub struct Rejected {
     pub because: String,
 }
 
-/// Chooses without a model. `fit` is the request's evidence that any skill fits, `phrases` the index
-/// of words and pairs over the full view.
+/// Chooses without a model. `signs` are those of the request itself, `phrases` is the index of words and
+/// pairs over the full view.
 pub fn route(
     request: &Request<'_>,
     candidates: &[Candidate<'_>],
-    fit: f64,
+    signs: Signs,
     phrases: &SparseIndex,
     config: &RouteConfig,
 ) -> Result<Route, IndexError> {
-    let evidence = weigh(request, candidates, fit, phrases)?;
+    let evidence = weigh(request, candidates, signs.fit(), phrases)?;
     let Some(best) = evidence.first() else {
         return Ok(nothing());
     };
     let chosen = &candidates[best.candidate];
-    // Who names a skill leaves no doubt, whatever the others have.
-    let confidence = if best.named { 1.0 } else { local::confidence(&evidence) };
-    let answered = best.named || fit >= config.none_below;
+    let signs = signs.among(request.text, candidates, &evidence);
+    let sure = confidence::of_use(&evidence, &signs);
+    // Who names a skill wants it, whatever the signs are.
+    let fits = best.named || signs.fits() >= config.none_below;
+    let answered = fits && sure >= config.min_confidence;
     let taken = match answered {
         true => local::set_size(&evidence, candidates, request, phrases, config.max),
         false => 0,
@@ -139,7 +168,7 @@ pub fn route(
             decision: Decision::Use,
             skill: Some(chosen.id.to_owned()),
             skills,
-            confidence,
+            confidence: sure,
             reason: reasons.why(best),
             rejected,
             fallback: None,
@@ -149,11 +178,22 @@ pub fn route(
             decision: Decision::None,
             skill: None,
             skills,
-            confidence: 1.0 - fit / config.none_below,
-            reason: format!(
-                "no skill explains enough of the request ({fit:.2} where {:.2} is needed); {} comes nearest",
-                config.none_below, chosen.name
-            ),
+            confidence: confidence::of_none(&signs),
+            reason: match fits {
+                true => unsure(chosen.name, sure, config.min_confidence),
+                false if signs.is_talk() => {
+                    format!(
+                        "the request reads like one that needs no skill; {} comes nearest",
+                        chosen.name
+                    )
+                }
+                false => {
+                    format!(
+                        "no skill explains enough of the request; {} comes nearest",
+                        chosen.name
+                    )
+                }
+            },
             rejected,
             fallback: None,
         }

@@ -12,7 +12,7 @@ const N: usize = ByKind::COUNT;
 const RIDGE: f64 = 0.003;
 
 /// A request that some, not all, of its candidates answer.
-pub(super) struct Example<'a> {
+pub(crate) struct Example<'a> {
     /// The evidence for each candidate, unweighted.
     pub(super) kinds: &'a [[f64; N]],
     /// Which candidates are right.
@@ -46,23 +46,6 @@ pub(super) fn weights(examples: &[Example<'_>]) -> ByKind {
     ByKind::from_array(found.map(|weight| weight / found[0].max(f64::MIN_POSITIVE)))
 }
 
-/// How a lead becomes a confidence, 1 / (1 + exp(a - b · lead)): the best `[a, b]` for leads that turned
-/// out right or not, each with what it counts.
-pub(super) fn confidence(leads: &[(f64, bool, f64)]) -> [f64; 2] {
-    let loss = |&[a, b]: &[f64; 2]| {
-        let (mut loss, mut gradient) = (0.0, [0.0; 2]);
-        for &(lead, right, counts) in leads {
-            let sure = 1.0 / (1.0 + (a - b * lead).exp());
-            loss -= counts * if right { sure.ln() } else { (1.0 - sure).ln() };
-            let pull = counts * (sure - f64::from(right));
-            gradient[0] -= pull;
-            gradient[1] += pull * lead;
-        }
-        (loss, gradient)
-    };
-    minimise([0.0, 1.0], loss, f64::MIN)
-}
-
 /// The place of the least value, by steps downhill that are shortened until they help.
 fn minimise<const M: usize>(
     start: [f64; M],
@@ -70,7 +53,7 @@ fn minimise<const M: usize>(
     least: f64,
 ) -> [f64; M] {
     const STEPS: usize = 3000;
-    const ENOUGH: f64 = 1e-10;
+    const ENOUGH: f64 = 1e-9;
     let (mut at, mut step) = (start, 1.0);
     let (mut here, mut gradient) = loss(&at);
     for _ in 0..STEPS {
@@ -115,16 +98,5 @@ mod tests {
         for nothing in [found.words, found.phrases, found.meaning] {
             assert!(found.trigger > 10.0 * nothing, "{found:?}");
         }
-    }
-
-    #[test]
-    fn a_confidence_is_as_often_right_as_it_says() {
-        // Without a lead one in four is right, with a lead of one three in four.
-        let leads: Vec<(f64, bool, f64)> =
-            (0..8).map(|n| (f64::from(n / 4), if n < 4 { n == 0 } else { n != 4 }, 1.0)).collect();
-        let [a, b] = confidence(&leads);
-        let sure = |lead: f64| 1.0 / (1.0 + (a - b * lead).exp());
-        assert!((sure(0.0) - 0.25).abs() < 1e-3, "{a} {b}");
-        assert!((sure(1.0) - 0.75).abs() < 1e-3, "{a} {b}");
     }
 }

@@ -5,178 +5,113 @@ use std::collections::BTreeMap;
 use fingerpost::eval::{ComparisonConfig, Paired, Qrels, Query, Run, Scored, compare};
 use fingerpost::route::{ByKind, WEIGHTS};
 
-use crate::judged::{EXAMPLES, STRONG, UNSEEN, UNSEEN_STRONG};
+use super::{Asked, MAX, Outcome};
+use crate::folds::{AGAIN, Fold};
+use crate::judged::K;
+use crate::none::tables::{header, percent, row};
 
-use super::{Asked, Half, MAX, Outcome, fit, fitted};
+pub(super) fn print(asked: &[Asked], fitted: &[(&'static Fold, ByKind)], all: &ByKind) {
+    first_places(asked);
+    println!("\nWeights, by the fold that was left out\n");
+    header(&["left out", "words", "phrases", "trigger", "meaning"]);
+    let shown = |name: &str, weights: &ByKind| {
+        let weights = weights.to_array().map(|weight| format!("{weight:.2}"));
+        row(&[vec![name.to_owned()], weights.to_vec()].concat());
+    };
+    fitted.iter().for_each(|(fold, weights)| shown(fold.name, weights));
+    shown("none", all);
+    shown("as shipped", &WEIGHTS);
+    println!("\nThe boundary in the order, Success@1, weights as shipped\n");
+    header(&["library", "without", "with", "wins / losses", "p"]);
+    for asked in asked {
+        let tested = compared(asked, "Success@1", |o| &o.chosen, |o| &o.bounded);
+        row(&[
+            asked.judged.name.clone(),
+            percent(tested.baseline),
+            percent(tested.system),
+            format!("{} / {}", tested.wins, tested.losses),
+            p_value(tested.p_randomization),
+        ]);
+    }
+    println!("\nSeveral skills, at most {MAX}: requests with more than one right\n");
+    header(&["data set", "requests", "mean size", "recall", "top m, same size", "p", "top 3"]);
+    asked.iter().for_each(sets);
+}
 
-pub(super) fn print(asked: &[Asked]) {
+/// The table that counts: each library by weights that were fitted to the other folds.
+fn first_places(asked: &[Asked]) {
     println!(
-        "Success@1, mean over data sets; p: paired randomisation of that mean, two-sided; p over requests: t test, all counting alike\n"
+        "Success@1 and R@{K}, means over data sets, weights fitted to the other folds; p: paired randomisation of that mean, two-sided. Folds are means over their libraries, without those that ask again what another one asks.\n"
     );
     header(&[
         "library",
         "requests",
-        "rank 1, words as they are",
-        "rank 1, as they suit",
-        "rank 1, default search",
-        "chooser, weights of the other half",
+        "`bm25 --view raw`",
+        "`search`, `route --always`",
         "wins / losses",
         "p",
-        "p over requests",
-        "p, default search",
-        "as shipped",
-        "in pool",
+        "weights as shipped",
+        "`route` as shipped",
+        &format!("R@{K}, `bm25 --view raw`"),
+        &format!("R@{K}, `search`"),
+        "right one in the pool",
     ]);
-    let groups = groups(asked);
-    for (name, group) in &groups {
-        let all = |measure, of: fn(&Outcome) -> &[String], than: fn(&Outcome) -> &[String]| {
-            compared(group, &Half::BOTH, measure, than, of)
-        };
-        let tested = all("Success@1", |o| &o.crossed, |o| &o.retrieved);
-        let default = all("Success@1", |o| &o.crossed, |o| &o.default);
-        row(&[
-            name.clone(),
-            tested.queries.to_string(),
-            percent(all("Success@1", |o| &o.plain, |o| &o.plain).system),
-            percent(tested.baseline),
-            percent(default.baseline),
-            format!("**{}**", percent(tested.system)),
-            format!("{} / {}", tested.wins, tested.losses),
-            p_value(tested.p_randomization),
-            p_value(tested.p_t.unwrap_or(1.0)),
-            p_value(default.p_randomization),
-            percent(all("Success@1", |o| &o.chosen, |o| &o.chosen).system),
-            percent(all("Success@1000", |o| &o.chosen, |o| &o.chosen).system),
-        ]);
-    }
-    println!("\nBy half\n");
-    header(&[
-        "library",
-        "half",
-        "requests",
-        "rank 1",
-        "chooser",
-        "wins / losses",
-        "p",
-        "p over requests",
-    ]);
-    for ((name, group), half) in
-        groups.iter().flat_map(|group| Half::BOTH.map(|half| (group, half)))
-    {
-        let tested = compared(group, &[half], "Success@1", |o| &o.retrieved, |o| &o.crossed);
-        row(&[
-            name.clone(),
-            half.name().into(),
-            tested.queries.to_string(),
-            percent(tested.baseline),
-            percent(tested.system),
-            format!("{} / {}", tested.wins, tested.losses),
-            p_value(tested.p_randomization),
-            p_value(tested.p_t.unwrap_or(1.0)),
-        ]);
-    }
-    println!("\nWeights, by the half they were fitted to\n");
-    header(&["half", "words", "phrases", "trigger", "meaning"]);
-    let fitted_to = |name: &str, weights: ByKind| {
-        let weights = weights.to_array().map(|weight| format!("{weight:.2}"));
-        row(&[vec![name.to_owned()], weights.to_vec()].concat());
-    };
-    for half in Half::BOTH {
-        fitted_to(half.name(), fitted(asked, |of| of == half));
-    }
-    fitted_to("both", fitted(asked, |_| true));
-    fitted_to("as shipped", WEIGHTS);
-    println!("\nThe boundary in the order, Success@1\n");
-    header(&["library", "half", "base", "boundary", "wins / losses", "p"]);
-    for (asked, half) in halves(asked) {
-        let tested = compared(&[asked], &[half], "Success@1", |o| &o.chosen, |o| &o.bounded);
-        row(&[
-            asked.judged.name.clone(),
-            half.name().into(),
-            percent(tested.baseline),
-            percent(tested.system),
-            format!("{} / {}", tested.wins, tested.losses),
-            p_value(tested.p_randomization),
-        ]);
-    }
-    println!("\nNone: requests that no skill fits, and those that one does\n");
-    header(&[
-        "library",
-        "threshold",
-        "answered, tune",
-        "report",
-        "right if answered",
-        "right if not",
-        "none precision",
-        "none recall",
-    ]);
-    asked.iter().for_each(none);
-    println!("\nSeveral skills, at most {MAX}: requests of both halves with more than one right\n");
-    header(&["data set", "requests", "mean size", "recall", "top m, same size", "p", "top 3"]);
-    asked.iter().for_each(sets);
-    println!("\nConfidence and how many were right (answered requests of the report half)\n");
-    reliability(asked);
-    let seen = asked.iter().filter(|asked| !asked.judged.name.starts_with(UNSEEN));
-    let leads: Vec<(f64, bool, f64)> = seen.flat_map(leads).collect();
-    let [a, b] = fit::confidence(&leads);
-    println!("\nFitted to the tune halves: 1 / (1 + exp({a:.2} - {b:.2} · lead))");
-}
-
-/// How far the first was ahead, and whether it was right, for each answered request of the tune half.
-fn leads(asked: &Asked) -> Vec<(f64, bool, f64)> {
-    let answered: Vec<_> = asked.of(Half::Tune).filter(|(_, outcome)| outcome.answered).collect();
-    let counts = 1.0 / answered.len().max(1) as f64;
-    let told = |(query, outcome): &(&Query, &Outcome)| {
-        let first = outcome.chosen.first();
-        let right = first.is_some_and(|skill| asked.judged.is_right(query, skill));
-        (outcome.lead, right, counts)
-    };
-    answered.iter().map(told).collect()
-}
-
-/// Each library with each half.
-fn halves(asked: &[Asked]) -> impl Iterator<Item = (&Asked, Half)> {
-    asked.iter().flat_map(|asked| Half::BOTH.map(|half| (asked, half)))
-}
-
-/// Each library by itself, and the two sets of requests of the example library as one.
-fn groups(asked: &[Asked]) -> Vec<(String, Vec<&Asked>)> {
-    let mut groups: Vec<(String, Vec<&Asked>)> =
-        asked.iter().map(|asked| (asked.judged.name.clone(), vec![asked])).collect();
-    for both in [[EXAMPLES, UNSEEN], [STRONG, UNSEEN_STRONG]] {
-        let found = asked.iter().filter(|asked| both.contains(&asked.judged.name.as_str()));
-        let found: Vec<&Asked> = found.collect();
-        if found.len() == both.len() {
-            groups.push((both.join(" and "), found));
+    let mut of_folds: BTreeMap<&str, Vec<[f64; 7]>> = BTreeMap::new();
+    for asked in asked {
+        let first = compared(asked, "Success@1", |o| &o.plain, |o| &o.left_out);
+        let recall = compared(asked, &format!("R@{K}"), |o| &o.plain, |o| &o.left_out);
+        let shipped = compared(asked, "Success@1", |o| &o.chosen, |o| &o.answer);
+        let pool = compared(asked, "Success@1000", |o| &o.chosen, |o| &o.chosen);
+        let figures = [
+            first.baseline,
+            first.system,
+            shipped.baseline,
+            shipped.system,
+            recall.baseline,
+            recall.system,
+            pool.system,
+        ];
+        if !AGAIN.contains(&asked.judged.name.as_str()) {
+            of_folds.entry(asked.fold.name).or_default().push(figures);
         }
+        let tested = format!("{} / {}", first.wins, first.losses);
+        let p = p_value(first.p_randomization);
+        shown(&asked.judged.name, &first.queries.to_string(), &figures, [&tested, &p]);
     }
-    groups
+    let means: Vec<[f64; 7]> = of_folds.values().map(|figures| mean(figures)).collect();
+    shown("mean over folds", "", &mean(&means), ["", ""]);
 }
 
-/// One order of the candidates against another, over the requests of these halves.
+fn shown(name: &str, requests: &str, figures: &[f64; 7], [tested, p]: [&str; 2]) {
+    let [plain, left_out, chosen, answer, recall, of_search, pool] = figures.map(percent);
+    let left_out = format!("**{left_out}**");
+    let tested = [tested.to_owned(), p.to_owned()];
+    let cells = [
+        vec![name.to_owned(), requests.to_owned(), plain, left_out],
+        tested.to_vec(),
+        vec![chosen, answer, recall, of_search, pool],
+    ];
+    row(&cells.concat());
+}
+
+fn mean(figures: &[[f64; 7]]) -> [f64; 7] {
+    std::array::from_fn(|at| {
+        figures.iter().map(|figures| figures[at]).sum::<f64>() / figures.len().max(1) as f64
+    })
+}
+
+/// One order of the candidates against another, over the requests of a library.
 fn compared(
-    asked: &[&Asked],
-    halves: &[Half],
+    asked: &Asked,
     measure: &str,
     baseline: impl Fn(&Outcome) -> &[String],
     system: impl Fn(&Outcome) -> &[String],
 ) -> Paired {
-    let pairs = asked.iter().flat_map(|asked| halves.iter().flat_map(|&half| asked.of(half)));
-    let (queries, outcomes): (Vec<Query>, Vec<&Outcome>) =
-        pairs.map(|(query, outcome)| (query.clone(), outcome)).unzip();
+    let Asked { judged, outcomes, .. } = asked;
     let run = |of: &dyn Fn(&Outcome) -> &[String]| {
-        run_of(queries.iter().zip(outcomes.iter().map(|&outcome| of(outcome))))
+        run_of(judged.queries.iter().zip(outcomes.iter().map(of)))
     };
-    let qrels = asked.iter().flat_map(|asked| asked.judged.qrels.clone()).collect();
-    tested(&run(&baseline), run(&system), measure, &qrels, &queries)
-}
-
-impl Asked {
-    /// The requests of a half, with what became of them.
-    fn of(&self, half: Half) -> impl Iterator<Item = (&Query, &Outcome)> {
-        let all = self.judged.queries.iter().zip(&self.outcomes);
-        all.filter(move |(query, _)| Half::of(query) == half)
-    }
+    tested(&run(&baseline), run(&system), measure, &judged.qrels, &judged.queries)
 }
 
 fn run_of<'a>(answers: impl Iterator<Item = (&'a Query, &'a [String])>) -> Run {
@@ -201,37 +136,6 @@ fn tested(baseline: &Run, system: Run, measure: &str, qrels: &Qrels, queries: &[
     let systems = [(String::new(), system)];
     let mut compared = compare(baseline, &systems, qrels, Some(queries), &config);
     compared.swap_remove(0).measures.swap_remove(0)
-}
-
-fn none(asked: &Asked) {
-    let answered = |half| {
-        let answerable = asked.of(half).filter(|(query, _)| asked.judged.is_answerable(query));
-        share(answerable.map(|(_, outcome)| outcome.answered))
-    };
-    let all = || asked.judged.queries.iter().zip(&asked.outcomes);
-    // Of the answerable requests: would the choice be right?
-    let right = |answered: bool| {
-        let those = all().filter(|(query, outcome)| {
-            outcome.answered == answered && asked.judged.is_answerable(query)
-        });
-        share(those.map(|(query, outcome)| {
-            outcome.chosen.first().is_some_and(|skill| asked.judged.is_right(query, skill))
-        }))
-    };
-    let refused = all().filter(|(_, outcome)| !outcome.answered);
-    let unfit = all().filter(|(query, _)| !asked.judged.is_answerable(query));
-    let has_none = unfit.clone().next().is_some();
-    let shown = |value: f64| if has_none { percent(value) } else { "–".into() };
-    row(&[
-        asked.judged.name.clone(),
-        format!("{:.2}", asked.none_below),
-        percent(answered(Half::Tune)),
-        percent(answered(Half::Report)),
-        percent(right(true)),
-        percent(right(false)),
-        shown(share(refused.map(|(query, _)| !asked.judged.is_answerable(query)))),
-        shown(share(unfit.map(|(_, outcome)| !outcome.answered))),
-    ]);
 }
 
 /// For each data set whose requests have several right skills: the set that the request was said to
@@ -278,95 +182,6 @@ fn sets(asked: &Asked) {
             percent(all.system),
         ]);
     }
-}
-
-/// Bins of confidence.
-pub(super) const BINS: usize = 10;
-
-/// Is this confidence in that bin?
-pub(super) fn in_bin(sure: f64, bin: usize) -> bool {
-    ((sure * BINS as f64) as usize).min(BINS - 1) == bin
-}
-
-/// The confidence of each request of the report half that was answered, and whether it was right.
-pub(super) fn judged(asked: &Asked) -> Vec<(f64, bool)> {
-    let answered = asked.of(Half::Report).filter(|(_, outcome)| outcome.answered);
-    let right = |(query, outcome): (&Query, &Outcome)| {
-        let first = outcome.chosen.first();
-        (outcome.confidence, first.is_some_and(|skill| asked.judged.is_right(query, skill)))
-    };
-    answered.map(right).collect()
-}
-
-fn reliability(asked: &[Asked]) {
-    let names = asked.iter().map(|asked| asked.judged.name.as_str());
-    header(&["confidence"].into_iter().chain(names).chain(["all", ""]).collect::<Vec<_>>());
-    let figures: Vec<Vec<(f64, bool)>> = asked.iter().map(judged).collect();
-    for bin in 0..BINS {
-        let inside = |&&(sure, _): &&(f64, bool)| in_bin(sure, bin);
-        let right = |figures: &[(f64, bool)]| -> Vec<bool> {
-            figures.iter().filter(inside).map(|&(_, right)| right).collect()
-        };
-        let shown = |right: Vec<bool>| match right.len() {
-            0 => String::new(),
-            count => format!("{} of {count}", percent(share(right.into_iter()))),
-        };
-        let range = format!("{:.1}–{:.1}", bin as f64 / 10.0, (bin + 1) as f64 / 10.0);
-        // Libraries count alike in the mean, whatever their number of requests.
-        let shares: Vec<f64> = figures
-            .iter()
-            .map(|figures| right(figures))
-            .filter(|right| right.len() >= 10)
-            .map(|right| share(right.into_iter()))
-            .collect();
-        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        let mut cells = vec![range];
-        cells.extend(figures.iter().map(|figures| shown(right(figures))));
-        cells.push(if shares.is_empty() { String::new() } else { percent(mean) });
-        cells.push("█".repeat((mean * 20.0).round() as usize));
-        row(&cells);
-    }
-    let means = |of: &dyn Fn(&(f64, bool)) -> f64| {
-        figures
-            .iter()
-            .map(move |figures| {
-                percent(figures.iter().map(of).sum::<f64>() / figures.len().max(1) as f64)
-            })
-            .collect::<Vec<_>>()
-    };
-    let empty = || [String::new(), String::new()];
-    row(&["mean confidence".into()]
-        .into_iter()
-        .chain(means(&|f| f.0))
-        .chain(empty())
-        .collect::<Vec<_>>());
-    row(&["right".into()]
-        .into_iter()
-        .chain(means(&|f| f64::from(f.1)))
-        .chain(empty())
-        .collect::<Vec<_>>());
-}
-
-fn share(of: impl Iterator<Item = bool>) -> f64 {
-    let (mut yes, mut all) = (0_usize, 0_usize);
-    for is in of {
-        yes += usize::from(is);
-        all += 1;
-    }
-    yes as f64 / all.max(1) as f64
-}
-
-fn header(cells: &[&str]) {
-    row(&cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>());
-    println!("|{}", "---|".repeat(cells.len()));
-}
-
-fn row(cells: &[String]) {
-    println!("| {} |", cells.join(" | "));
-}
-
-fn percent(value: f64) -> String {
-    format!("{:.1}", value * 100.0)
 }
 
 fn p_value(p: f64) -> String {

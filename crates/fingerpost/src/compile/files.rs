@@ -12,7 +12,6 @@ use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex};
 use crate::numbers;
 use crate::page::write::PageRow;
 use crate::protocol::Protocol;
-use crate::route::none;
 use crate::snapshot::{Counts, FORMAT, Groups, Head, LibraryMark, Skills, made_from, part};
 use crate::store::{Blob, Store, StoreError};
 use crate::view::View;
@@ -63,11 +62,8 @@ pub(super) fn make(
         files.insert(part.to_owned(), name);
         Ok(index)
     };
-    let terms = sparse(part::TERMS, &embedded.tuning.config(View::Full))?;
+    sparse(part::TERMS, &embedded.tuning.config(View::Full))?;
     sparse(part::PHRASES, &SparseConfig::phrases(View::Full))?;
-    let none_below = none::calibrate(library, &pages, neighborhoods, &terms)
-        .expect("an index that was just built or checked is sound");
-    drop(terms);
 
     let mut keep = |part: &str, made_from: &str, make: &dyn Fn() -> Vec<u8>| {
         let name = named(part, made_from);
@@ -129,7 +125,6 @@ pub(super) fn make(
         profile: profile.clone(),
         calibration: calibration.clone(),
         tuning: tuning.clone(),
-        none_below,
         placed: *placed,
         neighborhoods: Groups {
             count: neighborhoods.len(),

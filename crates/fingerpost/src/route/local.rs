@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Candidate;
 use crate::index::{IndexError, SparseIndex};
 pub use crate::numbers::chooser::WEIGHTS;
-use crate::numbers::chooser::{CLOSE, DOUBT, LONG, NEW, ORDINARY, PER_LEAD};
+use crate::numbers::chooser::{CLOSE, LONG, NEW, ORDINARY};
 use crate::request::Request;
 use crate::text::{Stop, Tokenizer, for_each_term, parts};
 
@@ -27,6 +27,8 @@ pub struct Evidence {
     pub addends: ByKind,
     /// All evidence.
     pub total: f64,
+    /// Cosine of the request and the full view, words and pairs, unweighted.
+    pub likeness: f64,
     /// Does the request name it?
     pub named: bool,
 }
@@ -79,7 +81,8 @@ pub fn weigh_by(
     phrases: &SparseIndex,
     weights: &ByKind,
 ) -> Result<Vec<Evidence>, IndexError> {
-    let mut found = found(&request.wanted, candidates, phrases)?;
+    let (mut found, likeness): (Vec<_>, Vec<f64>) =
+        found(&request.wanted, candidates, phrases)?.into_iter().unzip();
     for kind in 0..RELATIVE {
         let largest = found.iter().map(|found| found[kind]).fold(0.0, f64::max);
         if largest > 0.0 {
@@ -99,6 +102,7 @@ pub fn weigh_by(
                 candidate: at,
                 addends: ByKind::from_array(addends),
                 total: addends.iter().sum(),
+                likeness: likeness[at],
                 named: candidate.is_named_by(&request.named),
             }
         })
@@ -115,12 +119,12 @@ const RELATIVE: usize = 2;
 /// The first kinds are of words that the request shares, all but the last.
 const OF_WORDS: usize = 3;
 
-/// What each candidate has, by kind, as it is.
+/// What each candidate has, by kind, as it is; and its likeness with the request as a whole.
 fn found(
     wanted: &str,
     candidates: &[Candidate<'_>],
     phrases: &SparseIndex,
-) -> Result<Vec<[f64; ByKind::COUNT]>, IndexError> {
+) -> Result<Vec<([f64; ByKind::COUNT], f64)>, IndexError> {
     let whole = phrases.vector(wanted);
     // Their terms are among those of the whole, so each is looked up once a candidate.
     let place = |term: u32| whole.binary_search_by_key(&term, |&(term, _)| term).ok();
@@ -134,21 +138,22 @@ fn found(
         let likeness = |terms: &mut dyn Iterator<Item = (usize, f32)>| -> f32 {
             terms.fold(0.0, |sum, (at, weight)| sum + weight * counts[at])
         };
+        let all = likeness(&mut whole.iter().map(|&(_, weight)| weight).enumerate());
         let nearest = match sentences.len() {
-            ..LONG => likeness(&mut whole.iter().map(|&(_, weight)| weight).enumerate()),
+            ..LONG => all,
             _ => {
                 let nearest = sentences.iter().map(|terms| likeness(&mut terms.iter().copied()));
                 nearest.fold(0.0, f32::max)
             }
         };
         let trigger = candidate.page.map_or("", |page| page.trigger.as_str());
-        ByKind {
+        let kinds = ByKind {
             words: f64::from(candidate.words),
             phrases: f64::from(nearest),
             trigger: covered(&phrases.vector(trigger), &whole),
             meaning: f64::from(candidate.meaning.max(0.0)),
-        }
-        .to_array()
+        };
+        (kinds.to_array(), f64::from(all))
     };
     Ok(candidates.iter().map(found).collect())
 }
@@ -169,10 +174,10 @@ fn told(request: &str) -> impl Iterator<Item = &str> {
     parts(request, Stop::Part).filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
-/// How sure the first place is, by its lead over the second.
-pub(super) fn confidence(evidence: &[Evidence]) -> f64 {
+/// How far the first is ahead of the second.
+pub(super) fn lead(evidence: &[Evidence]) -> f64 {
     let total = |at: usize| evidence.get(at).map_or(0.0, |evidence| evidence.total);
-    1.0 / (1.0 + (DOUBT - PER_LEAD * (total(0) - total(1))).exp())
+    total(0) - total(1)
 }
 
 /// How many of the strongest a request needs, of at most `max`. Evidence alone does not tell: two

@@ -1,90 +1,31 @@
 //! When does no skill fit?
 //!
-//! The best score of a request says little by itself: a long request collects more than a short one.
-//! Over the fourth root of the request's own weight the two become comparable. How much is enough is
-//! read from the library alone: the first sentence of each description is a request. Its own skill
-//! scores it without that sentence, which shows how little a right answer may have; the skills outside
-//! its neighborhood score it too, which shows how much a wrong one may have.
+//! Two things tell. How much of the request do the best candidates explain: by words, over the request's own
+//! weight, so that long and short ones are comparable, by phrases, and by meaning. And does the request
+//! read like one that needs no skill: thanks, a question about what was said before, a sum
+//! (`none/talk.rs`). The signs are added up with weights that are the same for every library; they
+//! adapt to one through the rarity of its words. What a library says of itself did not help: thresholds
+//! read from its own sentences refused a sixth of the answerable requests of libraries that nobody had
+//! tuned them on.
 
-use rayon::prelude::*;
+mod talk;
 
-use crate::index::{Bm25, IndexError, Scratch, SparseConfig, SparseIndex, Zeros};
-use crate::library::Library;
-use crate::neighborhood::Neighborhoods;
-use crate::numbers::none::{ASKED, LOST, REFUSED, SHORTEST};
-use crate::page::Pages;
-use crate::skill::SkillIdx;
-use crate::text::{first_sentence, is_idle, terms};
-use crate::view::{View, weighted_text};
+use serde::Serialize;
+
+use super::{Candidate, Evidence};
+use crate::index::SparseIndex;
+use crate::numbers::none::{BIAS, WEIGHTS};
+use crate::text::{is_idle, terms};
 
 /// How well the best hit, with this score, explains the request; `index` is BM25's.
 pub fn evidence(request: &str, best: f32, index: &SparseIndex) -> f64 {
-    let weight: f64 = distinct(request, index).iter().map(|term| index.idf(term).powi(2)).sum();
+    let weight = weight(request, index);
     if weight > 0.0 { f64::from(best) / weight.sqrt().sqrt() } else { 0.0 }
 }
 
-/// The evidence below which no skill fits, for a library with these pages and neighborhoods. `index`
-/// is BM25's of the full view.
-pub fn calibrate(
-    library: &Library,
-    pages: &Pages,
-    neighborhoods: &Neighborhoods,
-    index: &SparseIndex,
-) -> Result<f64, IndexError> {
-    let step = library.skills().len().div_ceil(ASKED).max(1);
-    let asked: Vec<SkillIdx> =
-        (0..library.skills().len() as u32).step_by(step).map(SkillIdx).collect();
-    let &SparseConfig { tokenizer, fields, .. } = index.config();
-    let texts: Vec<Vec<String>> = asked
-        .par_iter()
-        .map(|&skill| terms(&weighted_text(library, pages, skill, View::Full, fields), tokenizer))
-        .collect();
-    let mean_length = texts.iter().map(Vec::len).sum::<usize>() as f64 / texts.len().max(1) as f64;
-    let found = asked
-        .par_iter()
-        .zip(&texts)
-        .map_init(Scratch::default, |scratch, (&skill, text)| {
-            let description = &library.skills()[skill.row()].description;
-            let request = first_sentence(description);
-            let distinct = distinct(request, index);
-            if distinct.len() < SHORTEST {
-                return Ok(None);
-            }
-            let trigger = pages.get(skill).map_or("", |page| page.trigger.as_str());
-            let mut told = terms(trigger, tokenizer);
-            for _ in 0..fields.description {
-                told.extend(terms(description, tokenizer));
-            }
-            let own = own_score(&distinct, text, &told, mean_length, index);
-            let near = neighborhoods.members(neighborhoods.of(skill));
-            let hits = index.search(request, near.len() + 1, Zeros::Dropped, scratch)?;
-            let foreign = hits.iter().find(|hit| !near.contains(&hit.skill));
-            let foreign = foreign.map_or(0.0, |hit| hit.score);
-            Ok(Some((evidence(request, own as f32, index), evidence(request, foreign, index))))
-        })
-        .collect::<Result<Vec<_>, IndexError>>()?;
-    let (own, foreign): (Vec<f64>, Vec<f64>) = found.into_iter().flatten().unzip();
-    Ok(quantile(own, LOST).min(quantile(foreign, REFUSED)))
-}
-
-/// What BM25 gives a text for these terms, with the terms of `told` taken out of it.
-fn own_score(
-    request: &[String],
-    text: &[String],
-    told: &[String],
-    mean_length: f64,
-    index: &SparseIndex,
-) -> f64 {
-    let Bm25 { k1, b, .. } = Bm25::default();
-    let count = |all: &[String], term: &String| all.iter().filter(|other| *other == term).count();
-    let length = text.len().saturating_sub(told.len()) as f64;
-    let weight = |term: &String| {
-        let tf = count(text, term).saturating_sub(count(told, term)) as f64;
-        let saturated = tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length / mean_length));
-        // A term nobody else has is as good as unknown here.
-        if tf > 0.0 { index.idf(term) * saturated } else { 0.0 }
-    };
-    request.iter().map(weight).sum()
+/// What there is to explain: the rarer the words of a request, the more.
+fn weight(request: &str, index: &SparseIndex) -> f64 {
+    distinct(request, index).iter().map(|term| index.idf(term).powi(2)).sum()
 }
 
 fn distinct(text: &str, index: &SparseIndex) -> Vec<String> {
@@ -96,27 +37,80 @@ fn distinct(text: &str, index: &SparseIndex) -> Vec<String> {
     terms
 }
 
-/// The value that a share of the values lies below, between two of them in proportion; zero if there
-/// are none, which refuses nothing.
-fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = share * values.len().saturating_sub(1) as f64;
-    let (low, part) = (at.floor() as usize, at.fract());
-    match (values.get(low), values.get(low + 1)) {
-        (Some(a), Some(b)) => a + part * (b - a),
-        (Some(a), None) => *a,
-        _ => 0.0,
-    }
+/// What tells whether any skill fits a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Signs {
+    /// The square root of what words explain ([`evidence`]).
+    pub words: f64,
+    /// The largest cosine of the request and a candidate, words and pairs.
+    pub phrases: f64,
+    /// The largest cosine of the meanings.
+    pub meaning: f64,
+    /// The logarithm of what there is to explain: to rare words something is always near.
+    pub weight: f64,
+    /// Phrases of talk for ten words, without those that the first candidate is about.
+    pub talk: f64,
+    /// 1 if it is a sum and nothing else.
+    pub sum: f64,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Signs {
+    /// How many there are.
+    pub const COUNT: usize = 6;
 
-    #[test]
-    fn quantiles_lie_between_values() {
-        assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.5), 2.0);
-        assert_eq!(quantile(vec![0.0, 1.0], 0.25), 0.25);
-        assert_eq!(quantile(vec![], 0.5), 0.0);
+    /// The signs of the request itself. `fit` is its evidence that any skill fits, `index` is BM25's of the
+    /// full view.
+    pub fn of(request: &str, fit: f64, index: &SparseIndex) -> Self {
+        Self {
+            words: fit.sqrt(),
+            weight: weight(request, index).ln_1p(),
+            sum: f64::from(talk::is_sum(request)),
+            ..Self::default()
+        }
+    }
+
+    /// With those of its candidates, whose evidence is the strongest first.
+    pub fn among(self, request: &str, candidates: &[Candidate<'_>], evidence: &[Evidence]) -> Self {
+        let meanings = candidates.iter().map(|candidate| f64::from(candidate.meaning));
+        let phrases = evidence.iter().map(|evidence| evidence.likeness);
+        let first = evidence.first().map(|first| &candidates[first.candidate]);
+        let told = first.map(|first| format!("{}\n{}", first.name, first.description));
+        Self {
+            meaning: meanings.fold(0.0, f64::max),
+            phrases: phrases.fold(0.0, f64::max),
+            talk: talk::talk(request, &told.unwrap_or_default()),
+            ..self
+        }
+    }
+
+    /// The evidence of words that it was made of.
+    pub fn fit(&self) -> f64 {
+        self.words.powi(2)
+    }
+
+    /// In the order of the fields.
+    pub fn to_array(self) -> [f64; Self::COUNT] {
+        [self.words, self.phrases, self.meaning, self.weight, self.talk, self.sum]
+    }
+
+    /// As [`to_array`](Self::to_array) gives them.
+    pub fn from_array([words, phrases, meaning, weight, talk, sum]: [f64; Self::COUNT]) -> Self {
+        Self { words, phrases, meaning, weight, talk, sum }
+    }
+
+    /// All signs, weighted: above zero a skill fits, below zero none does.
+    pub fn balance(&self) -> f64 {
+        let weighed = self.to_array().into_iter().zip(WEIGHTS.to_array());
+        BIAS + weighed.map(|(sign, weight)| sign * weight).sum::<f64>()
+    }
+
+    /// The same between 0 and 1; one half is in the middle.
+    pub fn fits(&self) -> f64 {
+        1.0 / (1.0 + (-self.balance()).exp())
+    }
+
+    /// Would a skill fit if the request did not read like talk?
+    pub(super) fn is_talk(&self) -> bool {
+        Self { talk: 0.0, sum: 0.0, ..*self }.balance() >= 0.0 || self.sum > 0.0
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::llm::{ChooseError, ChooserConfig, LlmChooser};
-use super::none::evidence;
+use super::none::{Signs, evidence};
 use super::{Candidate, Route, RouteConfig, route, weigh};
 use crate::chat::Chat;
 use crate::index::{Hit, IndexError, Scratch, SparseIndex, Zeros};
@@ -37,8 +37,8 @@ impl Router<'_> {
         let hits = self.gather(&request, scratch)?;
         let pages = self.pages(&hits);
         let candidates = self.candidates(&request, &hits, &pages)?;
-        let fit = self.fit(request.text, &hits, scratch)?;
-        let route = route(&request, &candidates, fit, self.phrases(), &self.config)?;
+        let signs = self.signs(request.text, &hits, scratch)?;
+        let route = route(&request, &candidates, signs, self.phrases(), &self.config)?;
         Ok((route, hits))
     }
 
@@ -174,6 +174,17 @@ impl Router<'_> {
             hits.first().map_or(0.0, |hit| hit.score)
         };
         Ok(evidence(request, best, terms))
+    }
+
+    /// What the request itself tells about whether any skill fits.
+    pub fn signs(
+        &self,
+        request: &str,
+        hits: &[Hit],
+        scratch: &mut Scratch,
+    ) -> Result<Signs, IndexError> {
+        let fit = self.fit(request, hits, scratch)?;
+        Ok(Signs::of(request, fit, self.snapshot.terms()))
     }
 
     fn phrases(&self) -> &SparseIndex {

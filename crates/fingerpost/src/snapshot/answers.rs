@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{EXTRA, Snapshot, SnapshotError};
 use crate::embedding::Embedder;
 use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex, embed_view};
+use crate::numbers;
 use crate::page::Pages;
 use crate::route::{RouteConfig, Router};
 use crate::search::tuning::Trust;
@@ -35,7 +36,12 @@ impl Snapshot {
 
     /// The configuration of routes where nobody says otherwise.
     pub fn route_config(&self) -> RouteConfig {
-        RouteConfig { none_below: self.head.none_below, max: 1, cards: Cards::Boundary }
+        RouteConfig {
+            none_below: numbers::none::BELOW,
+            min_confidence: 0.0,
+            max: 1,
+            cards: Cards::Boundary,
+        }
     }
 
     /// An index of terms over a view: one of the generation's, one that was kept for it, or one

@@ -38,8 +38,6 @@ pub struct Head {
     pub calibration: Calibration,
     /// How the library is searched where nobody says otherwise.
     pub tuning: Tuning,
-    /// Evidence below which no skill fits a request.
-    pub none_below: f64,
     /// Skills placed one by one since the last full partition.
     pub placed: usize,
     /// Figures of the neighborhoods.

@@ -9,6 +9,7 @@ mod ledger;
 mod library;
 mod measures;
 mod neighborhoods;
+mod none;
 mod pages;
 mod parity;
 mod rivals;

@@ -89,7 +89,7 @@ fn a_table() {
             ---
             Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table, such as cheapest, typical and passenger-weighted average fare for a route, carrier, cabin or quarter: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes, official name: use airport-facts.
             ---
-            Report the number together with the filter in words: "603 flights operated Denver to Seattle in June 2025, all reporting carriers, one direction."
+            Add GROUP BY Reporting_Airline (or month, weekday, Dest) when a breakdown is asked for, and check that the groups add up to the total.
         "#]],
     );
 }
@@ -102,7 +102,7 @@ fn a_tool() {
         expect![[r#"
 
             ---
-            Combine two or more PDF files into a single document, in a given order, with one bookmark per source file: use pdf-merge. Fill in the interactive fields of a PDF form (text boxes, check boxes, radio buttons, drop-downs) from given values: list the fields, map the data, write, verify: use pdf-forms. Recognize the text in scanned or photographed PDF pages and add an invisible: use pdf-ocr.
+            Combine two or more PDF files into a single document, in a given order, with one bookmark per source file: use pdf-merge. Permanently remove confidential passages (names, account numbers, whole paragraphs) from a PDF before it is released, so that neither copying, searching nor metadata reveals them: use pdf-redact.
             ---
             Pages before the first bookmark belong to none of the parts: write them as 00.pdf.
         "#]],
@@ -119,7 +119,7 @@ fn a_chinese_family() {
             ---
             起草请示：事情还没办，向有隶属关系的上级机关请求批准、请求指示或请求解决困难，需要上级批复后才能实施：用 gongwen-qingshi。 起草报告：向上级机关汇报工作进展和结果、反映情况、答复上级询问或报送材料，陈述性上行文，不要求上级批复，文中不夹带请求批准的事项：用 gongwen-baogao。 起草通知：向下级机关或有关单位布置工作、提出执行要求、召集会议、任免人员，或者批转、转发、印发文件：用 gongwen-tongzhi。 把机关单位的办公会、专题会、协调会记录整理成正式会议纪要：归纳会议主要情况和议定事项，落实到责任单位和时限，用“会议认为”“会议议定”等表述，并列明出席、请假、列席人员：用 gongwen-jiyao。
             ---
-            请批函：向有审批权的不相隶属部门请求批准，理由要硬，语气平等。
+
         "#]],
     );
 }

@@ -88,11 +88,13 @@ pub(super) fn body(neighborhood: &Neighborhood<'_>, member: usize, language: Lan
     best.map_or(String::new(), |(part, _)| sentence(&capital(&part.text)))
 }
 
-/// Can it stand alone as the rule of a skill: a whole sentence that decides or tells something, or a formula?
+/// Can it stand alone as the rule of a skill: a whole sentence that decides something, or a formula?
 fn is_rule(part: &Part) -> bool {
     let text = part.text.as_str();
+    // A sentence that tells something and decides nothing is a detail as often as it is the rule.
     let is_kind = match part.kind {
         Kind::Formula => return is_formula(text),
+        _ if !(DECIDES.is_match(text) || is_formula(text)) => false,
         Kind::Prose => text.ends_with(['.', '。', '！', ')', '"', '”']),
         // An item without a verb at its start or an auxiliary in it is a keyword.
         Kind::Item => commands(text) || has_auxiliary(text) || text.contains(is_han),
@@ -106,7 +108,7 @@ fn is_rule(part: &Part) -> bool {
         && (is_sentence(text) || is_formula(text))
         && (mostly_words || is_formula(text))
         && text.starts_with(char::is_alphanumeric)
-        && !(ABOUT.is_match(text) || PROGRAM.is_match(text))
+        && !(ABOUT.is_match(text) || PROGRAM.is_match(text) || text.contains("##"))
         && !(is_cut(text) || leans(text) || has_markup(text) || begins_small(&capital(text)))
 }
 

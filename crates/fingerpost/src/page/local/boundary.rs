@@ -10,7 +10,8 @@ use super::plain::{capital, clause, cut};
 use super::salience::worth;
 use super::{Case, Draft, Neighborhood, Page};
 use crate::exclusion::Exclusion;
-use crate::page::check::{are_twins, stem, stems};
+use crate::page::check::{stem, stems};
+use crate::page::language::Language;
 use crate::page::name::{forms, has_any};
 use crate::page::readable::{begins_small, has_address, has_markup, is_cut, leans};
 use crate::skill::{Skill, SkillId};
@@ -28,6 +29,9 @@ const REQUEST_CHARS: std::ops::RangeInclusive<usize> = 12..=180;
 /// How much of a request for a neighbor must be unknown to this skill's name and description. Below that it may be a request for
 /// this skill in other words, and a boundary that gives it away does harm.
 const FOREIGN: f64 = 0.5;
+
+/// And how much of it its whole document has no word for: what the document speaks of all through is its own.
+const UNSAID: f64 = 0.25;
 
 /// What the author excludes, then cases for the nearest neighbors in the words of their own authors.
 pub(super) fn boundary(neighborhood: &Neighborhood<'_>, member: usize, draft: Draft) -> Vec<Case> {
@@ -57,7 +61,8 @@ pub(super) fn boundary(neighborhood: &Neighborhood<'_>, member: usize, draft: Dr
         if page.boundary.len() == CASES
             || named
             || are_namesakes(skill, neighbor)
-            || are_twins(skill, neighbor)
+            || neighborhood.twins(member).contains(&other)
+            || speaks_of(neighborhood, member, neighbor)
         {
             continue;
         }
@@ -154,6 +159,7 @@ fn request_of(
     let [skill, neighbor] = [member, other].map(|at| neighborhood.members[at]);
     let salience = &neighborhood.salience;
     let own_names = forms(skill, neighbor);
+    let language = Language::of_skill(skill);
     let says = |part: &&Part| part.kind == Kind::Described || part.says_when;
     let shared = |part: &&Part| !neighborhood.is_shared(other, part);
     let named = |part: &&Part| !has_any(&part.text, &own_names);
@@ -166,8 +172,8 @@ fn request_of(
         .enumerate()
         .filter_map(|(at, part)| {
             let text = readable(capital(as_request(shortened(&part.text))))?;
-            // What comes after what it does and when is detail.
-            if at > 0 && !part.says_when {
+            // What comes after what it does and when is detail; and a reader of this page need not read another language.
+            if at > 0 && !part.says_when || Language::of(&text) != language {
                 return None;
             }
             let prior = if at == 0 { FIRST } else { 1.0 };
@@ -177,9 +183,11 @@ fn request_of(
             Some((text, prior * weight))
         })
         .filter(|(text, weight)| {
-            *weight > 0.0 && foreign(neighborhood, member, other, text) >= FOREIGN
+            *weight > 0.0
+                && foreign(neighborhood, member, other, text) >= FOREIGN
+                && unsaid(neighborhood, member, text) >= UNSAID
         })
-        .filter(|(text, _)| !names_subject(text, skill, neighbor))
+        .filter(|(text, _)| !names_subject(text, skill, neighbor) && !WHOLE_FIELD.is_match(text))
         .collect();
     // Stable, so that equal ones stay in the order of the document.
     requests.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -203,6 +211,17 @@ fn foreign(neighborhood: &Neighborhood<'_>, member: usize, other: usize, request
         new += if own.contains(&stem(term)) { 0.0 } else { weight };
     });
     if all > 0.0 { new / all } else { 0.0 }
+}
+
+/// The share of a request's telling words that this skill's document does not have.
+fn unsaid(neighborhood: &Neighborhood<'_>, member: usize, request: &str) -> f64 {
+    let said = neighborhood.said(member);
+    let mut words = terms(request, Tokenizer::Stems);
+    words.retain(|word| worth(word) >= TELLING);
+    words.sort_unstable();
+    words.dedup();
+    let new = words.iter().filter(|word| !said.contains(*word)).count();
+    new as f64 / words.len().max(1) as f64
 }
 
 /// A sentence as a request: whole if it is short, else up to a mark that ends its first statement, else up to a comma.
@@ -232,6 +251,12 @@ fn names_subject(request: &str, skill: &Skill, neighbor: &Skill) -> bool {
     own.any(|word| request.iter().any(|said| start(said) == start(&word)))
 }
 
+/// "Any PHP development": the whole of a field is nobody's to give away.
+static WHOLE_FIELD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:any|all|every|everything|anything|general|generic)\b")
+        .expect("a valid pattern")
+});
+
 /// Letters by which two forms of a word are known for one: "transcribe" and "transcription".
 const STEM: usize = 6;
 
@@ -244,6 +269,15 @@ fn are_namesakes(skill: &Skill, neighbor: &Skill) -> bool {
     let both = own.intersection(&theirs).count();
     let either = own.len() + theirs.len() - both;
     both > 0 && (both == own.len() || both as f64 >= NAMESAKES * either as f64)
+}
+
+/// Does a skill's own document speak of all that the neighbor is named for? Then the neighbor's requests may be its own
+/// too: `blog` beside a skill for marketing that writes blog posts, `glab` beside `glab-deploy-key`.
+fn speaks_of(neighborhood: &Neighborhood<'_>, member: usize, neighbor: &Skill) -> bool {
+    let said = neighborhood.said(member);
+    let subject = terms(&neighbor.name.replace('_', " "), Tokenizer::Stems);
+    let mut subject = subject.iter().filter(|word| worth(word) >= TELLING);
+    subject.all(|word| said.contains(word))
 }
 
 /// Share of the words of two names that both have, above which they are names of one thing.

@@ -87,7 +87,7 @@ static OWN: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A document laid out.
-pub(super) struct Outline {
+pub(in crate::page) struct Outline {
     /// Its parts, in order.
     pub(super) parts: Vec<Part>,
     /// What its author says the skill is not for.
@@ -99,7 +99,7 @@ pub(super) struct Outline {
 }
 
 /// Lays out a document.
-pub(super) fn outline(skill: &Skill) -> Outline {
+pub(in crate::page) fn outline(skill: &Skill) -> Outline {
     let content = match skill.content.char_indices().nth(READ_CHARS) {
         Some((end, _)) => &skill.content[..end],
         None => &skill.content,

@@ -7,6 +7,7 @@
 //! were is left alone.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::page::Page;
 use crate::page::check::check_exclusive;
-use crate::page::local::{self, Draft};
+use crate::page::local::{self, Draft, Outline, outline};
 use crate::page::round_trip::{RoundTrip, round_trip, round_trip_of};
 use crate::skill::SkillId;
 
@@ -36,9 +37,9 @@ pub fn write_against_rivals(
     config: &WriteConfig,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Written {
-    let drafts = companies.par_iter().map(|company| draft(company, known, config));
-    let mut steps: Vec<Step> = drafts.collect();
     let library = Together::of(companies);
+    let mut steps: Vec<Step> =
+        (0..companies.len()).into_par_iter().map(|at| library.draft(at, known, config)).collect();
 
     // Judged by the drafts alone, all at once: of two triggers that are nearly one, neither stays.
     let alike: Vec<_> = (0..steps.len())
@@ -83,33 +84,12 @@ fn focal(company: &Company<'_>) -> usize {
     company.focal.expect("a company of rivals has a focal skill")
 }
 
-/// The page that is known, or a first draft.
-fn draft(company: &Company<'_>, known: &Known, config: &WriteConfig) -> Step {
-    let (members, at) = (&company.members, focal(company));
-    let skill = members[at];
-    let digest = skill.digest().to_hex().to_string();
-    let before = known.before.get(&skill.id);
-    if let Some(kept) = known.kept.get(&skill.id) {
-        let (row, is_news) = kept_row(kept, before, skill, members, &digest);
-        return Step { row, is_fresh: false, is_news };
-    }
-    let documents = company.documents();
-    if let Some(row) = before.and_then(|row| taken_over(row, &documents, config)) {
-        return Step { row, is_fresh: false, is_news: false };
-    }
-    let page = page(company, config, Draft::First);
-    let row = drafted(page, members, at, (&documents, &digest), &config.local);
-    Step { row, is_fresh: true, is_news: true }
-}
-
-fn page(company: &Company<'_>, config: &WriteConfig, draft: Draft) -> Page {
-    local::write(&company.members, &config.local, draft).swap_remove(focal(company))
-}
-
 /// All companies, and where their members stand among all skills.
 struct Together<'a> {
     companies: &'a [Company<'a>],
     places: Vec<Vec<usize>>,
+    /// What each skill's document says: it is read in ten companies, and outlined once.
+    outlines: Vec<OnceLock<Outline>>,
 }
 
 impl<'a> Together<'a> {
@@ -120,7 +100,38 @@ impl<'a> Together<'a> {
             let ids = company.members.iter().map(|member| &member.id);
             ids.map(|id| at[id]).collect()
         };
-        Self { companies, places: companies.iter().map(places).collect() }
+        let places = companies.iter().map(places).collect();
+        let outlines = companies.iter().map(|_| OnceLock::new()).collect();
+        Self { companies, places, outlines }
+    }
+
+    /// The page that is known, or a first draft.
+    fn draft(&self, at: usize, known: &Known, config: &WriteConfig) -> Step {
+        let company = &self.companies[at];
+        let (members, place) = (&company.members, focal(company));
+        let skill = members[place];
+        let digest = skill.digest().to_hex().to_string();
+        let before = known.before.get(&skill.id);
+        if let Some(kept) = known.kept.get(&skill.id) {
+            let (row, is_news) = kept_row(kept, before, skill, members, &digest);
+            return Step { row, is_fresh: false, is_news };
+        }
+        let documents = company.documents();
+        if let Some(row) = before.and_then(|row| taken_over(row, &documents, config)) {
+            return Step { row, is_fresh: false, is_news: false };
+        }
+        let page = self.page(at, config, Draft::First);
+        let row = drafted(page, members, place, (&documents, &digest), &config.local);
+        Step { row, is_fresh: true, is_news: true }
+    }
+
+    fn page(&self, at: usize, config: &WriteConfig, draft: Draft) -> Page {
+        let company = &self.companies[at];
+        let places = self.places[at].iter().zip(&company.members);
+        let outlines = places
+            .map(|(&place, skill)| self.outlines[place].get_or_init(|| outline(skill)))
+            .collect();
+        local::write_one(&company.members, outlines, focal(company), &config.local, draft)
     }
 
     /// Has its own page, or a rival's, changed?
@@ -170,7 +181,7 @@ impl<'a> Together<'a> {
         }
         let company = &self.companies[at];
         let place = focal(company);
-        let draft = page(company, config, Draft::Second);
+        let draft = self.page(at, config, Draft::Second);
         if row.page.as_ref() == Some(&draft) {
             return None;
         }

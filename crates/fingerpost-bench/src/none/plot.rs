@@ -5,11 +5,9 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use plotters::prelude::*;
 
-use super::Asked;
-use super::tables::{BINS, in_bin, judged};
-
-/// Fewer requests than this say nothing about a share.
-const FEWEST: usize = 10;
+use super::ask::Asked;
+use super::fit::{Judgement, Judgements};
+use super::tables::{BINS, SHOWN, by_fold, in_bin, right};
 
 /// Colors that people who see few of them can still tell apart.
 const COLORS: [RGBColor; 9] = [
@@ -27,8 +25,12 @@ const COLORS: [RGBColor; 9] = [
 const INK: RGBColor = RGBColor(60, 60, 60);
 const FONT: &str = "sans-serif";
 
-/// Draws one line a library, as SVG.
-pub(super) fn draw(asked: &[Asked], file: &Path) -> anyhow::Result<()> {
+/// Draws one line a fold, as SVG.
+pub(super) fn draw(
+    asked: &[Asked<'_>],
+    judgements: &Judgements,
+    file: &Path,
+) -> anyhow::Result<()> {
     let area = SVGBackend::new(file, (760, 560)).into_drawing_area();
     (|| {
         area.fill(&WHITE)?;
@@ -36,12 +38,12 @@ pub(super) fn draw(asked: &[Asked], file: &Path) -> anyhow::Result<()> {
             .margin(18)
             .x_label_area_size(44)
             .y_label_area_size(52)
-            .build_cartesian_2d(0.2..1.0, 0.0..1.0)?;
+            .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
         let percent = |share: &f64| format!("{:.0} %", share * 100.0);
         chart
             .configure_mesh()
             .x_desc("confidence of the route")
-            .y_desc("of these, the right skill")
+            .y_desc("of these, the right answer")
             .x_label_formatter(&percent)
             .y_label_formatter(&percent)
             .axis_desc_style((FONT, 16).into_font().color(&INK))
@@ -51,15 +53,16 @@ pub(super) fn draw(asked: &[Asked], file: &Path) -> anyhow::Result<()> {
             .axis_style(INK.mix(0.5))
             .draw()?;
         chart.draw_series(DashedLineSeries::new(
-            [(0.2, 0.2), (1.0, 1.0)],
+            [(0.0, 0.0), (1.0, 1.0)],
             6,
             5,
             INK.mix(0.7).stroke_width(1),
         ))?;
-        for (asked, color) in asked.iter().zip(COLORS.iter().cycle()) {
-            let points = points(&judged(asked));
+        for ((name, judged), color) in by_fold(asked, judgements).iter().zip(COLORS.iter().cycle())
+        {
+            let points = points(judged);
             let line = LineSeries::new(points.clone(), color.stroke_width(2));
-            chart.draw_series(line)?.label(asked.judged.name.clone()).legend(move |(x, y)| {
+            chart.draw_series(line)?.label(*name).legend(move |(x, y)| {
                 PathElement::new([(x, y), (x + 18, y)], color.stroke_width(3))
             });
             chart.draw_series(points.iter().map(|&at| Circle::new(at, 4, color.filled())))?;
@@ -79,15 +82,17 @@ pub(super) fn draw(asked: &[Asked], file: &Path) -> anyhow::Result<()> {
 }
 
 /// The mean confidence of each bin, and the share of right answers in it.
-fn points(judged: &[(f64, bool)]) -> Vec<(f64, f64)> {
+fn points(judged: &[&Judgement]) -> Vec<(f64, f64)> {
+    let bin = |bin: usize| -> Vec<&Judgement> {
+        judged.iter().copied().filter(|judged| in_bin(judged.confidence, bin)).collect()
+    };
     (0..BINS)
-        .map(|bin| judged.iter().filter(|(sure, _)| in_bin(*sure, bin)).collect::<Vec<_>>())
-        .filter(|inside| inside.len() >= FEWEST)
-        .map(|inside| {
-            let mean = |of: &dyn Fn(&(f64, bool)) -> f64| {
-                inside.iter().map(|at| of(at)).sum::<f64>() / inside.len() as f64
-            };
-            (mean(&|at| at.0), mean(&|at| f64::from(at.1)))
+        .map(bin)
+        .filter(|inside| inside.len() >= SHOWN)
+        .filter_map(|inside| {
+            let all: f64 = inside.iter().map(|judged| judged.counts).sum();
+            let sure: f64 = inside.iter().map(|judged| judged.counts * judged.confidence).sum();
+            Some((sure / all, right(inside.into_iter())?))
         })
         .collect()
 }

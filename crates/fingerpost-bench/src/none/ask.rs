@@ -1,0 +1,131 @@
+//! What does a library make of each request?
+
+use fingerpost::index::Scratch;
+use fingerpost::request::Request;
+use fingerpost::route::none::Signs;
+use fingerpost::route::{Router, weigh};
+use rayon::prelude::*;
+
+use super::NoSkill;
+use crate::choose::asked::Pool;
+use crate::folds::{AGAIN, Fold, Opened};
+
+/// Candidates that each way of searching brings, as in the program.
+const POOL: usize = 10;
+
+/// What kind of request it is, for a library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Its own, and some skill is right.
+    Own,
+    /// Its own, and none is: nearly all the words of one, and something else is meant.
+    Near,
+    /// It needs no skill.
+    NoSkill,
+    /// The same, and nothing was fitted to it.
+    Sealed,
+    /// It is meant for another library.
+    Foreign,
+}
+
+/// What was found for a request.
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) id: String,
+    /// What kind of request that needs no skill.
+    pub(super) sort: String,
+    pub(super) words: usize,
+    pub(super) signs: [f64; Signs::COUNT],
+    pub(super) pool: Pool,
+    /// Which candidates are right.
+    pub(super) right: Vec<bool>,
+}
+
+/// A library with all that was asked of it.
+pub(super) struct Asked<'a> {
+    pub(super) fold: &'static Fold,
+    pub(super) opened: &'a Opened,
+    pub(super) found: Vec<Found>,
+}
+
+impl Asked<'_> {
+    pub(super) fn name(&self) -> &str {
+        &self.opened.judged.name
+    }
+
+    /// Does it ask what another library of its fold asks too?
+    pub(super) fn is_again(&self) -> bool {
+        AGAIN.contains(&self.name())
+    }
+}
+
+struct Asking<'a> {
+    kind: Kind,
+    id: &'a str,
+    sort: &'a str,
+    text: &'a str,
+}
+
+pub(super) fn ask<'a>(
+    opened: &'a Opened,
+    no_skill: &[&NoSkill],
+    foreign: &[(&str, &str)],
+) -> anyhow::Result<Asked<'a>> {
+    let judged = &opened.judged;
+    let snapshot = judged.compile()?;
+    let router = snapshot.router(snapshot.route_config(), POOL);
+    let own = judged.queries.iter().map(|query| Asking {
+        kind: if judged.is_answerable(query) { Kind::Own } else { Kind::Near },
+        id: &query.id,
+        sort: "",
+        text: &query.text,
+    });
+    let no_skill = no_skill.iter().map(|request| Asking {
+        kind: if request.is_sealed { Kind::Sealed } else { Kind::NoSkill },
+        id: &request.id,
+        sort: &request.kind,
+        text: &request.text,
+    });
+    let foreign =
+        foreign.iter().map(|&(id, text)| Asking { kind: Kind::Foreign, id, sort: "", text });
+    let all: Vec<Asking<'_>> = own.chain(no_skill).chain(foreign).collect();
+    let found = all
+        .par_iter()
+        .map_init(Scratch::default, |scratch, asking| {
+            let (signs, pool) = find(&router, asking.text, scratch)?;
+            let grades = judged.qrels.get(asking.id).filter(|_| asking.kind == Kind::Own);
+            let is_right = |skill: &String| {
+                grades.and_then(|grades| grades.get(skill)).is_some_and(|&grade| grade > 0)
+            };
+            Ok(Found {
+                kind: asking.kind,
+                id: asking.id.to_owned(),
+                sort: asking.sort.to_owned(),
+                words: words(asking.text),
+                right: pool.skills.iter().map(is_right).collect(),
+                signs: signs.to_array(),
+                pool,
+            })
+        })
+        .collect::<anyhow::Result<_>>()?;
+    Ok(Asked { fold: opened.fold, opened, found })
+}
+
+fn find(router: &Router<'_>, text: &str, scratch: &mut Scratch) -> anyhow::Result<(Signs, Pool)> {
+    let request = Request::read(text);
+    let hits = router.gather(&request, scratch)?;
+    let pages = router.pages(&hits);
+    let candidates = router.candidates(&request, &hits, &pages)?;
+    let signs = router.signs(text, &hits, scratch)?;
+    let evidence = weigh(&request, &candidates, signs.fit(), router.snapshot.phrases())?;
+    let pool = Pool::of(router, &request, &candidates, signs.fit())?;
+    Ok((signs.among(text, &candidates, &evidence), pool))
+}
+
+/// Words of a request; of scripts without spaces, characters.
+fn words(text: &str) -> usize {
+    let is_alone = |c: char| matches!(c, '\u{2e80}'..='\u{9fff}') && c.is_alphanumeric();
+    let alone = text.chars().filter(|&c| is_alone(c)).count();
+    let spaced = text.split(|c: char| !c.is_alphanumeric() && c != '\'' || is_alone(c));
+    alone + spaced.filter(|word| !word.is_empty()).count()
+}
