@@ -94,6 +94,16 @@ fn a_request_that_nothing_fits_gets_none_and_exit_code_1() {
     assert_eq!(decision(&["--allow-none", "--always"]), "use");
 }
 
+/// The README's example.
+#[test]
+fn what_a_request_refuses_is_not_chosen() {
+    let fixture = Fixture::new();
+    let request = "QT 380 at 110 bpm with the cube root instead of Bazett";
+    let by_words = fixture.json(&["search", request, "--retriever", "bm25", "--view", "raw"]);
+    assert_eq!(by_words["hits"][0]["skill"], "qt-correction/qtc-bazett");
+    assert_eq!(fixture.json(&["route", request])["skill"], "qt-correction/qtc-fridericia");
+}
+
 #[test]
 fn an_answer_that_is_not_sure_enough_is_none() {
     let fixture = Fixture::new();
