@@ -21,13 +21,14 @@ use clap::Args;
 use fingerpost::eval::Query;
 use fingerpost::index::{Scratch, SparseConfig};
 use fingerpost::request::Request;
-use fingerpost::route::{ByKind, Evidence, RouteConfig, Router, WEIGHTS, route, weigh};
+use fingerpost::route::{ByKind, ENCODED, Evidence, RouteConfig, Router, WEIGHTS, route, weigh};
 use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::view::View;
 use rayon::prelude::*;
 use serde_json::json;
 
 use self::asked::Pool;
+use crate::encoder::{EncoderArgs, EncoderModel};
 use crate::folds::{Fold, FoldArgs, Opened};
 use crate::judged::{Judged, K};
 
@@ -36,6 +37,8 @@ use crate::judged::{Judged, K};
 pub(crate) struct Choose {
     #[command(flatten)]
     folds: FoldArgs,
+    #[command(flatten)]
+    encoder: EncoderArgs,
     /// Candidates that each way of searching brings.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pool: usize,
@@ -80,12 +83,14 @@ pub(crate) fn run(arguments: &Choose) -> anyhow::Result<()> {
         }
         None => None,
     };
+    let encoder = arguments.encoder.open()?;
+    let shipped = if encoder.is_some() { &ENCODED } else { &WEIGHTS };
     let mut asked = Vec::new();
     for opened in arguments.folds.open()? {
         let start = Instant::now();
-        let found = ask(opened?, arguments.pool)?;
+        let found = ask(opened?, arguments.pool, encoder.as_ref())?;
         if let Some(features) = &mut features {
-            write_features(&found, features)?;
+            write_features(&found, shipped, features)?;
         }
         eprintln!("{}: {:.0} s", found.judged.name, start.elapsed().as_secs_f64());
         asked.push(found);
@@ -107,7 +112,7 @@ pub(crate) fn run(arguments: &Choose) -> anyhow::Result<()> {
         }
     }
     let all = weights(&asked, |_| true);
-    tables::print(&asked, &fitted, &all);
+    tables::print(&asked, &fitted, &all, shipped);
     Ok(())
 }
 
@@ -120,16 +125,24 @@ fn weights(asked: &[Asked], is_used: impl Fn(&Fold) -> bool) -> ByKind {
     }))
 }
 
-fn ask(Opened { fold, judged }: Opened, pool: usize) -> anyhow::Result<Asked> {
+fn ask(
+    Opened { fold, judged }: Opened,
+    pool: usize,
+    encoder: Option<&EncoderModel>,
+) -> anyhow::Result<Asked> {
     let snapshot = judged.compile()?;
-    let router = snapshot.router(snapshot.route_config(), pool);
+    let mut router = snapshot.router(snapshot.route_config(), pool);
+    router.encoder = encoder.map(|encoder| encoder.of(&snapshot)).transpose()?;
     let plain = SparseConfig { view: View::Raw, ..SparseConfig::default() };
     let plain = snapshot.searcher(Retriever::Bm25, &plain, None, Reading::Careful)?;
     let asking = Asking { router, plain };
+    let texts: Vec<&str> = judged.queries.iter().map(|query| query.text.as_str()).collect();
+    let requests = asking.router.read_all(&texts)?;
     let outcomes = judged
         .queries
         .par_iter()
-        .map_init(Scratch::default, |scratch, query| asking.answer(query, scratch))
+        .zip(&requests)
+        .map_init(Scratch::default, |scratch, (query, read)| asking.answer(query, read, scratch))
         .collect::<anyhow::Result<_>>()?;
     Ok(Asked { fold, judged, outcomes })
 }
@@ -142,10 +155,14 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    fn answer(&self, query: &Query, scratch: &mut Scratch) -> anyhow::Result<Outcome> {
+    fn answer(
+        &self,
+        query: &Query,
+        request: &Request<'_>,
+        scratch: &mut Scratch,
+    ) -> anyhow::Result<Outcome> {
         let Router { snapshot, config, .. } = &self.router;
         let phrases = snapshot.phrases();
-        let request = &Request::read(&query.text);
         let hits = self.router.gather(request, scratch)?;
         let pages = self.router.pages(&hits);
         let candidates = self.router.candidates(request, &hits, &pages)?;
@@ -172,10 +189,10 @@ impl Asking<'_> {
 }
 
 /// One line a candidate, in the order of the chooser.
-fn write_features(asked: &Asked, out: &mut impl Write) -> anyhow::Result<()> {
+fn write_features(asked: &Asked, shipped: &ByKind, out: &mut impl Write) -> anyhow::Result<()> {
     let Asked { fold, judged, outcomes } = asked;
     for (query, Outcome { pool, .. }) in judged.queries.iter().zip(outcomes) {
-        for (at, total) in pool.order(&WEIGHTS) {
+        for (at, total) in pool.order(shipped) {
             let line = json!({
                 "fold": fold.name,
                 "library": judged.name,

@@ -13,6 +13,7 @@ mod contention;
 mod contest;
 mod dense;
 mod embed;
+mod encoder;
 mod fit;
 mod folds;
 mod growth;

@@ -25,6 +25,7 @@ use serde::Deserialize;
 
 use self::ask::{Asked, ask};
 use self::foreign::Foreigners;
+use crate::encoder::EncoderArgs;
 use crate::folds::FoldArgs;
 
 /// What `none` was asked to do.
@@ -32,6 +33,8 @@ use crate::folds::FoldArgs;
 pub(crate) struct NoneArgs {
     #[command(flatten)]
     folds: FoldArgs,
+    #[command(flatten)]
+    encoder: EncoderArgs,
     /// Requests that need no skill, which the rule is fitted to: JSON Lines of id, kind and text.
     #[arg(long, value_name = "FILE", default_value = "examples/none/look.jsonl")]
     no_skill: PathBuf,
@@ -71,6 +74,7 @@ pub(crate) fn run(arguments: &NoneArgs) -> anyhow::Result<()> {
     let served = read_served(&arguments.served, &ids)?;
     let opened = arguments.folds.open()?.collect::<anyhow::Result<Vec<_>>>()?;
     let foreigners = Foreigners::of(&opened);
+    let encoder = arguments.encoder.open()?;
     let mut asked: Vec<Asked> = Vec::new();
     for opened in &opened {
         let start = Instant::now();
@@ -81,10 +85,10 @@ pub(crate) fn run(arguments: &NoneArgs) -> anyhow::Result<()> {
             .iter()
             .filter(|request| !served.contains(&(library.clone(), request.id.clone())))
             .collect();
-        asked.push(ask(opened, &needless, &foreign)?);
+        asked.push(ask(opened, &needless, &foreign, encoder.as_ref())?);
         eprintln!("{}: {:.0} s", opened.judged.name, start.elapsed().as_secs_f64());
     }
-    let judged = fit::leaving_out(&asked);
+    let judged = fit::leaving_out(&asked, encoder.is_some());
     tables::print(&asked, &judged);
     arguments.plot.as_ref().map_or(Ok(()), |file| plot::draw(&asked, &judged, file))
 }

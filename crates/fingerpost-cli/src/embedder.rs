@@ -1,5 +1,6 @@
 //! Which embedder makes the vectors, and how is it opened again?
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -13,6 +14,7 @@ use fingerpost_models::catalog::{self, Known, Runs};
 use fingerpost_models::{Cached, EngineKind, HttpConfig, HttpEmbedder, Store, open};
 
 use crate::args::Global;
+use crate::encoder::Requests;
 use crate::llm;
 use crate::output::UsageError;
 use crate::progress::Progress;
@@ -21,7 +23,8 @@ use crate::progress::Progress;
 #[command(next_help_heading = "Vectors")]
 pub(crate) struct EmbedderArgs {
     /// What makes the vectors: `fit` (the library itself), a model of `fingerpost model list`, a
-    /// model's folder, or a server's address up to /v1 [default: that of the atlas, or fit].
+    /// model's folder, or a server's address up to /v1 [default: that of the atlas, or fit]. A model also tells
+    /// how near skills are to a request; without one, minilm does where it was fetched (not with `fit`).
     #[arg(long, value_name = "fit|NAME|DIR|URL", env = "FINGERPOST_EMBEDDER")]
     embedder: Option<String>,
     /// The model's name on that server.
@@ -68,7 +71,15 @@ pub(crate) struct Opened {
     model: Option<Box<dyn Embedder>>,
 }
 
+/// The model that tells how near skills are, wherever it has been fetched: the numbers are fitted with it.
+const USUAL: &str = "minilm";
+
 impl EmbedderArgs {
+    /// Did somebody say which?
+    pub(crate) fn is_named(&self) -> bool {
+        self.embedder.is_some()
+    }
+
     /// What was asked for, if anything was.
     pub(crate) fn source(&self) -> anyhow::Result<Option<Source>> {
         let Some(given) = &self.embedder else { return Ok(None) };
@@ -108,6 +119,17 @@ impl EmbedderArgs {
     }
 }
 
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Fit => f.write_str("fit"),
+            Source::Model { name } => f.write_str(name),
+            Source::Folder { path } => path.display().fmt(f),
+            Source::Server { url, model, .. } => write!(f, "{model} at {}", public_address(url)),
+        }
+    }
+}
+
 impl Source {
     /// Opens it, with what it embedded before.
     fn open(
@@ -116,26 +138,69 @@ impl Source {
         ledger: impl FnOnce() -> anyhow::Result<Ledger>,
         global: &Global,
     ) -> anyhow::Result<Opened> {
-        let (embedder, batch): (Box<dyn Embedder>, _) = match self {
-            Source::Fit => return Ok(Opened { kind: EmbedderKind::Fit, model: None }),
-            Source::Model { name } => (open(&folder_of(name)?, EngineKind::of_process())?, None),
-            Source::Folder { path } => (open(path, EngineKind::of_process())?, None),
-            Source::Server { batch, .. } => {
-                (Box::new(self.server(ledger()?)?), Some(batch.unwrap_or(HttpConfig::BATCH)))
-            }
-        };
+        if *self == Source::Fit {
+            return Ok(Opened { kind: EmbedderKind::Fit, model: None });
+        }
+        let embedder = self.bare(ledger)?;
         let kind = match self {
             Source::Model { name } => EmbedderKind::Model { name: name.clone() },
             _ => EmbedderKind::Elsewhere { profile: embedder.profile().to_string() },
         };
-        let mut cached = Cached::open(embedder, vectors)?;
-        if let Some(batch) = batch {
+        Ok(Opened { kind, model: Some(Box::new(self.remembering(embedder, vectors, global)?)) })
+    }
+
+    /// The model itself.
+    fn bare(
+        &self,
+        ledger: impl FnOnce() -> anyhow::Result<Ledger>,
+    ) -> anyhow::Result<Box<dyn Embedder>> {
+        Ok(match self {
+            Source::Fit => unreachable!("the library has no model before it is compiled"),
+            Source::Model { name } => open(&folder_of(name)?, EngineKind::of_process())?,
+            Source::Folder { path } => open(path, EngineKind::of_process())?,
+            Source::Server { .. } => Box::new(self.server(ledger()?)?),
+        })
+    }
+
+    /// A model that embeds no text twice, and shows how far it is.
+    fn remembering<E: Embedder>(
+        &self,
+        model: E,
+        vectors: &Path,
+        global: &Global,
+    ) -> anyhow::Result<Cached<E>> {
+        let mut cached = Cached::open(model, vectors)?;
+        if let Source::Server { batch, .. } = self {
             // What was paid for is saved before more is asked for.
-            cached = cached.batch(batch * HttpConfig::CONNECTIONS);
+            cached = cached.batch(batch.unwrap_or(HttpConfig::BATCH) * HttpConfig::CONNECTIONS);
         }
         let progress = Progress::new(global, "embedding", "text");
-        let cached = cached.progress(move |done, all| progress.at(done, all));
-        Ok(Opened { kind, model: Some(Box::new(cached)) })
+        Ok(cached.progress(move |done, all| progress.at(done, all)))
+    }
+
+    /// What reads requests. Those of a server are paid for, and so remembered in any case.
+    pub(crate) fn model(
+        &self,
+        source: &crate::source::Source,
+        requests: Requests,
+        global: &Global,
+    ) -> anyhow::Result<Box<dyn Embedder>> {
+        let bare = self.bare(|| source.ledger(global))?;
+        let is_paid = matches!(self, Source::Server { .. });
+        Ok(match requests {
+            Requests::Forgotten if !is_paid => bare,
+            _ => Box::new(self.remembering(bare, &embedded(source), global)?),
+        })
+    }
+
+    /// What reads skills: a change of the library costs what changed.
+    pub(crate) fn cached<'a>(
+        &self,
+        model: &'a dyn Embedder,
+        source: &crate::source::Source,
+        global: &Global,
+    ) -> anyhow::Result<Cached<&'a dyn Embedder>> {
+        self.remembering(model, &embedded(source), global)
     }
 
     /// A server's embedder, every call of which goes into the ledger.
@@ -192,7 +257,24 @@ pub(crate) fn open_for(
             return Err(UsageError::new(message).into());
         }
     };
-    wanted.open(&source.place.made.join("embedded"), || source.ledger(global), global)
+    wanted.open(&embedded(source), || source.ledger(global), global)
+}
+
+/// Where the vectors of texts are remembered.
+fn embedded(source: &crate::source::Source) -> PathBuf {
+    source.place.made.join("embedded")
+}
+
+/// What also tells how near skills are: the embedder, if it is a model that we can open; else the usual
+/// one, if it is here.
+pub(crate) fn encoder_of(args: &EmbedderArgs, kept: &Protocol) -> anyhow::Result<Option<Source>> {
+    let of_name = |name: &str| Source::Model { name: name.to_owned() };
+    Ok(match (args.source()?, &kept.embedder) {
+        (Some(Source::Fit), _) | (None, EmbedderKind::Elsewhere { .. }) => None,
+        (Some(named), _) => Some(named),
+        (None, EmbedderKind::Model { name }) => Some(of_name(name)),
+        (None, EmbedderKind::Fit) => Store::of_process().find(USUAL).map(|_| of_name(USUAL)),
+    })
 }
 
 impl Opened {

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use self::choose::{ByModel, Summary};
 use crate::args::{Compare, Eval, EvalVerb, Global};
+use crate::encoder::{self, Requests};
 use crate::output::{self, CAUTION, Exit, FAINT, UsageError, plural};
 use crate::route::{Chooser, ChoosingArgs};
 use crate::search::{POOL, plain_searcher};
@@ -73,7 +74,9 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
                         Some(searcher) => search_all(&searcher, &queries, depth(eval))?,
                         None => {
                             let config = reading.snapshot.route_config();
-                            let router = reading.snapshot.router(config, depth(eval).max(POOL));
+                            let mut router = reading.snapshot.router(config, depth(eval).max(POOL));
+                            router.encoder =
+                                encoder::of(&reading, &eval.library, Requests::Remembered, global)?;
                             rank_all(&router, &queries, depth(eval))?
                         }
                     }

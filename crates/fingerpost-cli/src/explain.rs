@@ -6,7 +6,6 @@ use std::io::Write as _;
 use clap::Args;
 use fingerpost::contract::ExplainAnswer;
 use fingerpost::index::{Hit, Scratch};
-use fingerpost::request::Request;
 use fingerpost::route::explain::{Explained, Ranks, explain};
 use fingerpost::route::{Candidate, Decision, Route};
 use fingerpost::search::Retriever;
@@ -14,6 +13,7 @@ use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
 
 use crate::args::{self, Global, LibraryArgs, config_of};
+use crate::encoder::{self, Requests};
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
 use crate::route::{ChoosingArgs, router};
 use crate::search::searcher;
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
     let reading = source::read(&args.library, global)?;
     let snapshot = &reading.snapshot;
-    let router = router(&reading, &args.library, args.retriever, &choosing, global)?;
+    let mut router = router(&reading, &args.library, args.retriever, &choosing, global)?;
+    router.encoder = encoder::of(&reading, &args.library, Requests::Forgotten, global)?;
     let by = args.retriever.unwrap_or(Retriever::Bm25);
     let tuning = &snapshot.head().tuning;
     let config = match args.retriever {
@@ -51,9 +52,10 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
         None => tuning.config(View::Raw),
     };
     let raw = searcher(&reading, &args.library, by, &config, global)?;
+    let request = router.read(&args.request)?;
     let scratch = &mut Scratch::default();
     let asked = args.skill.as_deref().map(|name| reading.find(name)).transpose()?;
-    let (route, hits) = router.route(&args.request, scratch)?;
+    let (route, hits) = router.route_read(&request, scratch)?;
     let all = snapshot.len();
     let by_document = raw.search(&args.request, all, scratch)?;
     let by_page = router.finder.search(&args.request, all, scratch)?;
@@ -63,7 +65,6 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     };
     let outside = asked.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
     let others: Vec<Hit> = outside.iter().map(|&skill| Hit { skill, score: 0.0 }).collect();
-    let request = Request::read(&args.request);
     let (pages, other_pages) = (router.pages(&hits), router.pages(&others));
     let pool = router.candidates(&request, &hits, &pages)?;
     let others = router.candidates(&request, &others, &other_pages)?;
@@ -124,7 +125,11 @@ const LEAST: usize = 26;
 /// One line a candidate: places, and what was added up where there is room for it.
 fn places(candidates: &[Explained], width: usize) -> String {
     let places = ["raw", "page", "total"];
-    let addends = ["raw", "page", "words", "phrases", "trigger", "meaning", "total"];
+    // Few have an encoder, and a column of nothing takes the room of names.
+    let is_encoded = candidates.iter().any(|candidate| candidate.evidence.encoder > 0.0);
+    let kinds = &["words", "phrases", "trigger", "meaning", "encoder"];
+    let kinds = if is_encoded { &kinds[..] } else { &kinds[..kinds.len() - 1] };
+    let addends = [&places[..2], kinds, &places[2..]].concat();
     let figure = |value: f64| format!("{value:.2}");
     let short = |candidate: &Explained| {
         let Explained { ranks, total, .. } = candidate;
@@ -132,7 +137,8 @@ fn places(candidates: &[Explained], width: usize) -> String {
     };
     let long = |candidate: &Explained| {
         let mut row = short(candidate);
-        row.splice(2..2, candidate.evidence.to_array().map(figure));
+        let evidence = candidate.evidence.to_array();
+        row.splice(2..2, evidence[..kinds.len()].iter().copied().map(figure));
         row
     };
     let wide: Vec<Vec<String>> = candidates.iter().map(long).collect();
@@ -231,7 +237,7 @@ mod tests {
             in_pool: place < 9,
             ranks: Ranks { raw, page },
             named: false,
-            evidence: ByKind::from_array([1.0, 0.5, 0.25, 0.125]),
+            evidence: ByKind::from_array([1.0, 0.5, 0.25, 0.125, 0.0]),
             total: 1.875,
             shared: vec![Shared { term: "cube root".into(), weight: 0.21 }],
             boundary: None,

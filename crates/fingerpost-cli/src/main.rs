@@ -7,6 +7,7 @@ mod compile;
 mod diff;
 mod doctor;
 mod embedder;
+mod encoder;
 mod eval;
 mod explain;
 mod export;

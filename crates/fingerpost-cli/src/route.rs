@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use self::llm::Asked;
 use crate::args::{self, Global, LibraryArgs, config_of};
+use crate::encoder::{self, Requests};
 use crate::llm::ModelArgs;
 use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain};
 use crate::search::searcher;
@@ -151,9 +152,10 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
     let RouteArgs { request, library, retriever, chooser, choosing, server } = args;
     let reading = source::read(library, global)?;
     let scratch = &mut Scratch::default();
-    let router = router(&reading, library, *retriever, choosing, global)?;
+    let mut router = router(&reading, library, *retriever, choosing, global)?;
     let (route, hits, llm) = match chooser {
         Chooser::Local => {
+            router.encoder = encoder::of(&reading, library, Requests::Forgotten, global)?;
             let (route, hits) = router.route(request, scratch)?;
             (route, hits, None)
         }

@@ -9,6 +9,7 @@ use fingerpost::snapshot::Snapshot;
 
 use crate::args::{Global, LibraryArgs, RetrieverArgs, Search};
 use crate::embedder;
+use crate::encoder::{self, Requests::Forgotten};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain, plural};
 use crate::source::{self, Reading};
 
@@ -23,7 +24,11 @@ pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
         }
         Some(searcher) => searcher.search(query, k, scratch)?,
         None if search.zero_scores => snapshot.terms().search(query, k, Zeros::Kept, scratch)?,
-        None => snapshot.router(snapshot.route_config(), k.max(POOL)).rank(query, k, scratch)?,
+        None => {
+            let mut router = snapshot.router(snapshot.route_config(), k.max(POOL));
+            router.encoder = encoder::of(&reading, &search.library, Forgotten, global)?;
+            router.rank(query, k, scratch)?
+        }
     };
     let mut answer = SearchAnswer {
         query: query.clone(),

@@ -73,6 +73,80 @@ fn every_call_is_in_the_ledger_and_none_is_made_twice() {
     assert_eq!(search("the cube root of RR"), first + 1, "the same request is none");
 }
 
+/// An encoder reads what each skill is for once, and each request once.
+#[test]
+fn a_served_encoder_has_a_part_in_every_answer() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start(vec![]));
+    json(&mut compile(&home, &server));
+    let compiled = texts(&server).len();
+    let explain = |request: &str, with: &[&str]| {
+        let arguments = ["explain", request, "--library", LIBRARY, "--json"];
+        let output = fingerpost(&home, &[&arguments, with].concat()).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let candidates = answer["candidates"].as_array().unwrap().clone();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let counts = |candidate: &Value| candidate["evidence"]["encoder"].as_f64().unwrap() > 0.0;
+        (candidates.iter().any(counts), said, texts(&server).len() - compiled)
+    };
+    let served = ["--embedder", &server.url, "--embedder-model", "fake"];
+    let served = [&served[..], &["--embedder-dimensions", "3"]].concat();
+    let request = "correct the QT interval with the cube root";
+    let (counts, said, first) = explain(request, &served);
+    assert!(counts && said.contains("Encoded"), "{said}");
+    let (_, said, again) = explain(request, &served);
+    assert_eq!(again, first, "nothing is asked twice");
+    assert!(!said.contains("Encoded"), "{said}");
+    assert_eq!(explain("monthly payment of a loan", &served).2, first + 1, "one request, one text");
+    // Nobody names the server: it is not asked, and the answer comes without it.
+    assert_eq!((explain(request, &[]).0, texts(&server).len()), (false, compiled + first + 1));
+}
+
+/// What nobody asked for by name is no reason to fail.
+#[test]
+fn a_fetched_model_that_is_broken_is_told_of_and_passed_over() {
+    let home = tempfile::tempdir().unwrap();
+    let model = home.path().join("models/minilm");
+    std::fs::create_dir_all(&model).unwrap();
+    let settings = "name = \"minilm\"\ndimensions = 384\nmax_tokens = 256\npooling = \"mean\"\n";
+    std::fs::write(model.join("fingerpost-model.toml"), settings).unwrap();
+    let route = |with: &[&str]| {
+        let arguments = ["route", "monthly payment of a loan", "--library", LIBRARY, "--json"];
+        let mut command = fingerpost(&home, &[&arguments, with].concat());
+        let output = command.env("FINGERPOST_MODELS", home.path().join("models")).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = route(&[]);
+    assert!(code == Some(0) && said.contains("minilm cannot be used"), "{code:?} {said}");
+    let (code, said) = route(&["--embedder", "fit"]);
+    assert!(code == Some(0) && !said.contains("minilm"), "{code:?} {said}");
+    let (code, said) = route(&["--embedder", "minilm"]);
+    assert!(code != Some(0) && said.contains("minilm"), "{code:?} {said}");
+}
+
+/// The model that is fetched by name, where this machine has it.
+#[test]
+fn a_fetched_model_has_a_part_in_every_answer() {
+    let store = fingerpost_models::Store::of_process();
+    let Some(models) = store.find("minilm").and_then(|folder| Some(folder.parent()?.to_owned()))
+    else {
+        let line = "SKIPPED: no model 'minilm' (`fingerpost model pull minilm` fetches it)\n";
+        std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let explain = |with: &[&str]| {
+        // Not a word of it is in the document.
+        let request = "wire transfer to Tokyo: what does my money come to over there?";
+        let arguments = ["explain", request, "--library", LIBRARY, "--json"];
+        let mut command = fingerpost(&home, &[&arguments, with].concat());
+        let output = command.env("FINGERPOST_MODELS", &models).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["candidates"][0]["evidence"]["encoder"].as_f64().unwrap()
+    };
+    assert!(explain(&[]) > 0.1);
+    assert_eq!(explain(&["--embedder", "fit"]), 0.0);
+}
+
 /// An atlas that came with a repository was made with some server and some key: nothing of that is
 /// used, whatever is asked of it, and what needs no vectors is answered without.
 #[test]

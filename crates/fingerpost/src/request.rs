@@ -23,6 +23,8 @@ pub struct Request<'a> {
     pub wanted: Cow<'a, str>,
     /// What the wanted part means ([`Lexicon`]).
     pub meaning: Vec<f32>,
+    /// What an encoder makes of the wanted part, where there is one.
+    pub encoded: Option<Vec<f32>>,
     /// The skills that it points at ([`named`]).
     pub named: Vec<&'a str>,
 }
@@ -31,7 +33,8 @@ impl<'a> Request<'a> {
     /// Reads a request.
     pub fn read(text: &'a str) -> Self {
         let wanted = wanted(text);
-        Self { text, meaning: Lexicon::get().meaning(&wanted), wanted, named: named(text) }
+        let meaning = Lexicon::get().meaning(&wanted);
+        Self { text, meaning, wanted, encoded: None, named: named(text) }
     }
 }
 

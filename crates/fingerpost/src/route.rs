@@ -5,6 +5,7 @@
 //! words that speak for the other. The boundary advises, and nothing filters on it.
 
 mod confidence;
+mod encoder;
 pub mod explain;
 pub mod llm;
 mod local;
@@ -14,7 +15,8 @@ mod router;
 
 use serde::Serialize;
 
-pub use self::local::{ByKind, Evidence, WEIGHTS, weigh, weigh_by};
+pub use self::encoder::Encoder;
+pub use self::local::{ByKind, ENCODED, Evidence, WEIGHTS, weigh, weigh_by};
 use self::none::Signs;
 use self::reasons::Reasons;
 pub use self::router::Router;
@@ -41,6 +43,8 @@ pub struct Candidate<'a> {
     pub words: f32,
     /// How near its meaning is to that of what the request wants: a cosine.
     pub meaning: f32,
+    /// How near an encoder finds it to the request, where there is one.
+    pub encoder: f32,
 }
 
 impl Candidate<'_> {
@@ -138,7 +142,7 @@ pub fn route(
         return Ok(nothing());
     };
     let chosen = &candidates[best.candidate];
-    let signs = signs.among(request.text, candidates, &evidence);
+    let signs = signs.among(request, candidates, &evidence);
     let sure = confidence::of_use(&evidence, &signs);
     // Who names a skill wants it, whatever the signs are.
     let fits = best.named || signs.fits() >= config.none_below;

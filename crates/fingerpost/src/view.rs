@@ -188,6 +188,12 @@ pub fn document(skill: &Skill) -> String {
     text
 }
 
+/// What a skill says it is for: name, description and, where it has a page, its trigger.
+pub fn purpose(name: &str, description: &str, page: Option<&Page>) -> String {
+    let trigger = page.map_or("", |page| page.trigger.as_str());
+    format!("{name}\n{description}\n{trigger}")
+}
+
 /// What the chooser sees of a candidate beside its name and description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

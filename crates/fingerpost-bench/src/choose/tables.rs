@@ -3,24 +3,30 @@
 use std::collections::BTreeMap;
 
 use fingerpost::eval::{ComparisonConfig, Paired, Qrels, Query, Run, Scored, compare};
-use fingerpost::route::{ByKind, WEIGHTS};
+use fingerpost::route::ByKind;
 
 use super::{Asked, MAX, Outcome};
 use crate::folds::{AGAIN, Fold};
 use crate::judged::K;
 use crate::none::tables::{header, percent, row};
 
-pub(super) fn print(asked: &[Asked], fitted: &[(&'static Fold, ByKind)], all: &ByKind) {
+/// `shipped` are the weights of the program, for who takes part.
+pub(super) fn print(
+    asked: &[Asked],
+    fitted: &[(&'static Fold, ByKind)],
+    all: &ByKind,
+    shipped: &ByKind,
+) {
     first_places(asked);
     println!("\nWeights, by the fold that was left out\n");
-    header(&["left out", "words", "phrases", "trigger", "meaning"]);
+    header(&["left out", "words", "phrases", "trigger", "meaning", "encoder"]);
     let shown = |name: &str, weights: &ByKind| {
         let weights = weights.to_array().map(|weight| format!("{weight:.2}"));
         row(&[vec![name.to_owned()], weights.to_vec()].concat());
     };
     fitted.iter().for_each(|(fold, weights)| shown(fold.name, weights));
     shown("none", all);
-    shown("as shipped", &WEIGHTS);
+    shown("as shipped", shipped);
     println!("\nThe boundary in the order, Success@1, weights as shipped\n");
     header(&["library", "without", "with", "wins / losses", "p"]);
     for asked in asked {

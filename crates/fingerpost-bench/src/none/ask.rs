@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::NoSkill;
 use crate::choose::asked::Pool;
+use crate::encoder::EncoderModel;
 use crate::folds::{AGAIN, Fold, Opened};
 
 /// Candidates that each way of searching brings, as in the program.
@@ -70,10 +71,12 @@ pub(super) fn ask<'a>(
     opened: &'a Opened,
     no_skill: &[&NoSkill],
     foreign: &[(&str, &str)],
+    encoder: Option<&EncoderModel>,
 ) -> anyhow::Result<Asked<'a>> {
     let judged = &opened.judged;
     let snapshot = judged.compile()?;
-    let router = snapshot.router(snapshot.route_config(), POOL);
+    let mut router = snapshot.router(snapshot.route_config(), POOL);
+    router.encoder = encoder.map(|encoder| encoder.of(&snapshot)).transpose()?;
     let own = judged.queries.iter().map(|query| Asking {
         kind: if judged.is_answerable(query) { Kind::Own } else { Kind::Near },
         id: &query.id,
@@ -89,10 +92,13 @@ pub(super) fn ask<'a>(
     let foreign =
         foreign.iter().map(|&(id, text)| Asking { kind: Kind::Foreign, id, sort: "", text });
     let all: Vec<Asking<'_>> = own.chain(no_skill).chain(foreign).collect();
+    let texts: Vec<&str> = all.iter().map(|asking| asking.text).collect();
+    let requests = router.read_all(&texts)?;
     let found = all
         .par_iter()
-        .map_init(Scratch::default, |scratch, asking| {
-            let (signs, pool) = find(&router, asking.text, scratch)?;
+        .zip(&requests)
+        .map_init(Scratch::default, |scratch, (asking, request)| {
+            let (signs, pool) = find(&router, request, scratch)?;
             let grades = judged.qrels.get(asking.id).filter(|_| asking.kind == Kind::Own);
             let is_right = |skill: &String| {
                 grades.and_then(|grades| grades.get(skill)).is_some_and(|&grade| grade > 0)
@@ -111,15 +117,18 @@ pub(super) fn ask<'a>(
     Ok(Asked { fold: opened.fold, opened, found })
 }
 
-fn find(router: &Router<'_>, text: &str, scratch: &mut Scratch) -> anyhow::Result<(Signs, Pool)> {
-    let request = Request::read(text);
-    let hits = router.gather(&request, scratch)?;
+fn find(
+    router: &Router<'_>,
+    request: &Request<'_>,
+    scratch: &mut Scratch,
+) -> anyhow::Result<(Signs, Pool)> {
+    let hits = router.gather(request, scratch)?;
     let pages = router.pages(&hits);
-    let candidates = router.candidates(&request, &hits, &pages)?;
-    let signs = router.signs(text, &hits, scratch)?;
-    let evidence = weigh(&request, &candidates, signs.fit(), router.snapshot.phrases())?;
-    let pool = Pool::of(router, &request, &candidates, signs.fit())?;
-    Ok((signs.among(text, &candidates, &evidence), pool))
+    let candidates = router.candidates(request, &hits, &pages)?;
+    let signs = router.signs(request.text, &hits, scratch)?;
+    let evidence = weigh(request, &candidates, signs.fit(), router.snapshot.phrases())?;
+    let pool = Pool::of(router, request, &candidates, signs.fit())?;
+    Ok((signs.among(request, &candidates, &evidence), pool))
 }
 
 /// Words of a request; of scripts without spaces, characters.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fingerpost::route::none::Signs;
-use fingerpost::route::{ByKind, WEIGHTS};
+use fingerpost::route::none::{Rule, Signs};
+use fingerpost::route::{ByKind, ENCODED, WEIGHTS};
 
 use super::ask::{Asked, Found, Kind};
 use super::logistic::{self, Row};
@@ -18,19 +18,6 @@ const LOST: f64 = 0.01;
 /// nobody knows.
 const MIX: [(Kind, f64); 3] =
     [(Kind::Own, 4.0 / 6.0), (Kind::NoSkill, 1.0 / 6.0), (Kind::Foreign, 1.0 / 6.0)];
-
-/// The numbers of a rule.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
-    pub(super) bias: f64,
-    pub(super) weights: [f64; Signs::COUNT],
-}
-
-impl Rule {
-    fn balance(&self, found: &Found) -> f64 {
-        self.bias + found.signs.iter().zip(self.weights).map(|(x, w)| x * w).sum::<f64>()
-    }
-}
 
 /// All numbers.
 pub(super) struct Numbers {
@@ -64,14 +51,15 @@ pub(super) struct Judgements {
 
 /// Answers each request by numbers that were fitted to the other folds, and to the other half of the
 /// requests that need no skill.
-pub(super) fn leaving_out(asked: &[Asked<'_>]) -> Judgements {
+pub(super) fn leaving_out(asked: &[Asked<'_>], is_encoded: bool) -> Judgements {
+    let shipped = if is_encoded { &ENCODED } else { &WEIGHTS };
     let mut of: Vec<Vec<Judgement>> = asked.iter().map(|_| Vec::new()).collect();
     let mut rules: Vec<(&'static Fold, Rule)> = Vec::new();
     for fold in folds(asked) {
         let weights = chooser(asked, |other| other != fold);
         let is_used = |other: &Fold| other != fold;
         let halves = [false, true].map(|half| rule(asked, is_used, Some(half)));
-        let balance = |found: &Found| halves[usize::from(half(&found.id))].balance(found);
+        let balance = |found: &Found| halves[usize::from(half(&found.id))].balance(&found.signs);
         let (of_use, of_none) = confidences(asked, is_used, &weights, &balance);
         let sizes = sizes(asked);
         for (asked, of) in asked.iter().zip(&mut of).filter(|(asked, _)| asked.fold == fold) {
@@ -97,7 +85,8 @@ pub(super) fn leaving_out(asked: &[Asked<'_>]) -> Judgements {
         rules.push((fold, halves[0]));
     }
     let all = rule(asked, |_| true, None);
-    let (of_use, of_none) = confidences(asked, |_| true, &WEIGHTS, &|found| all.balance(found));
+    let (of_use, of_none) =
+        confidences(asked, |_| true, shipped, &|found| all.balance(&found.signs));
     Judgements { of, rules, all: Numbers { rule: all, of_use, of_none } }
 }
 
@@ -152,11 +141,8 @@ fn rule(asked: &[Asked<'_>], is_used: impl Fn(&Fold) -> bool, without: Option<bo
     }
     let (bias, weights) = logistic::fit(&rows);
     let mut rule = Rule { bias, weights };
-    let balance = |signs: &[f64; Signs::COUNT]| -> f64 {
-        rule.bias + signs.iter().zip(rule.weights).map(|(x, w)| x * w).sum::<f64>()
-    };
     let mut own: Vec<(f64, f64)> =
-        rows.iter().filter(|row| row.1).map(|row| (balance(&row.0), row.2)).collect();
+        rows.iter().filter(|row| row.1).map(|row| (rule.balance(&row.0), row.2)).collect();
     own.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: f64 = own.iter().map(|(_, counts)| counts).sum();
     let mut below = 0.0;

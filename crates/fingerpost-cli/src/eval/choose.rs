@@ -16,6 +16,7 @@ use fingerpost_models::campaign::{Answered, Batched, Choices, Choosing, Errand, 
 use serde::Serialize;
 
 use crate::args::{Eval, Global};
+use crate::encoder::{self, Requests};
 use crate::llm::{Elsewhere, told};
 use crate::output::{self, Exit, plain, plural};
 use crate::route::llm::{Asked, config, open};
@@ -51,7 +52,8 @@ pub(super) fn locally(
     global: &Global,
 ) -> anyhow::Result<Run> {
     let by = eval.retriever.retriever;
-    let router = router(reading, &eval.library, by, &eval.choosing, global)?;
+    let mut router = router(reading, &eval.library, by, &eval.choosing, global)?;
+    router.encoder = encoder::of(reading, &eval.library, Requests::Remembered, global)?;
     Ok(run_of_routes(queries, choose_all(&router, queries)?))
 }
 

@@ -195,6 +195,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
             page: (row == 0).then_some(&page),
             words: 1.0,
             meaning: 0.0,
+            encoder: 0.0,
         })
         .collect();
     let config = ChooserConfig {

@@ -14,7 +14,7 @@ use crate::page::write::PageRow;
 use crate::protocol::Protocol;
 use crate::snapshot::{Counts, FORMAT, Groups, Head, LibraryMark, Skills, made_from, part};
 use crate::store::{Blob, Store, StoreError};
-use crate::view::View;
+use crate::view::{View, purpose};
 
 /// Raised whenever the meaning of a skill comes about in another way, by other words' vectors
 /// included.
@@ -78,10 +78,11 @@ pub(super) fn make(
         Ok::<_, StoreError>(())
     };
     keep(part::MEANINGS, &format!("{MEANINGS_VERSION} {of}"), &|| {
-        let told = library.skills().iter().zip(rows).map(|(skill, row)| {
-            let trigger = row.page.as_ref().map_or("", |page| page.trigger.as_str());
-            format!("{}\n{}\n{trigger}", skill.name, skill.description)
-        });
+        let told = library
+            .skills()
+            .iter()
+            .zip(rows)
+            .map(|(skill, row)| purpose(&skill.name, &skill.description, row.page.as_ref()));
         let meanings = Lexicon::get().meanings(&told.collect::<Vec<_>>());
         DenseIndex::rounded(meanings).to_bytes()
     })?;

@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::{Query, Run, Scored};
+use crate::embedding::EmbedError;
 use crate::index::Scratch;
+use crate::request::Request;
 use crate::route::{Decision, Route, Router};
 use crate::search::{SearchError, Searcher};
 
@@ -34,15 +36,16 @@ pub fn search_all(
 
 /// The best `depth` skills for every request, in the order of the local chooser.
 pub fn rank_all(router: &Router<'_>, queries: &[Query], depth: usize) -> Result<Run, SearchError> {
-    let rank = |scratch: &mut Scratch, query: &Query| -> Result<Vec<Scored>, SearchError> {
-        let hits = router.rank(&query.text, depth, scratch)?;
+    let requests = read_all(router, queries)?;
+    let rank = |scratch: &mut Scratch, request: &Request<'_>| -> Result<Vec<Scored>, SearchError> {
+        let hits = router.rank_read(request, depth, scratch)?;
         let scored = hits.iter().map(|hit| Scored {
             skill: router.snapshot.row(hit.skill).id.to_owned(),
             score: f64::from(hit.score),
         });
         Ok(scored.collect())
     };
-    let found = queries.par_iter().map_init(Scratch::default, rank).collect::<Result<_, _>>()?;
+    let found = requests.par_iter().map_init(Scratch::default, rank).collect::<Result<_, _>>()?;
     Ok(run_of(queries, found))
 }
 
@@ -56,8 +59,15 @@ fn run_of(queries: &[Query], found: Vec<Vec<Scored>>) -> Run {
 
 /// The local chooser's answer to every request, in their order.
 pub fn choose_all(router: &Router<'_>, queries: &[Query]) -> Result<Vec<Route>, SearchError> {
-    let choose = |scratch: &mut Scratch, query: &Query| Ok(router.route(&query.text, scratch)?.0);
-    queries.par_iter().map_init(Scratch::default, choose).collect()
+    let requests = read_all(router, queries)?;
+    let choose =
+        |scratch: &mut Scratch, request: &Request<'_>| Ok(router.route_read(request, scratch)?.0);
+    requests.par_iter().map_init(Scratch::default, choose).collect()
+}
+
+fn read_all<'q>(router: &Router<'_>, queries: &'q [Query]) -> Result<Vec<Request<'q>>, EmbedError> {
+    let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
+    router.read_all(&texts)
 }
 
 /// The run that routes make, one for each request: the chosen skills first, then the others in the order

@@ -6,20 +6,20 @@
 
 use super::none::Signs;
 use super::{Evidence, local};
-use crate::numbers::confidence::{NONE, USE};
+use crate::numbers::confidence::{NONE, NONE_ENCODED, USE, USE_ENCODED};
 
 /// That the first candidate is right.
 pub(super) fn of_use(evidence: &[Evidence], signs: &Signs) -> f64 {
     if evidence.first().is_some_and(|first| first.named) {
         return 1.0;
     }
-    let [alone, per_lead, per_sign] = USE;
+    let [alone, per_lead, per_sign] = if signs.encoder.is_some() { USE_ENCODED } else { USE };
     share(alone + per_lead * local::lead(evidence) + per_sign * signs.balance())
 }
 
 /// That none is.
 pub(super) fn of_none(signs: &Signs) -> f64 {
-    let [alone, per_sign] = NONE;
+    let [alone, per_sign] = if signs.encoder.is_some() { NONE_ENCODED } else { NONE };
     share(alone + per_sign * signs.balance())
 }
 

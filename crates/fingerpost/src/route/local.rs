@@ -13,10 +13,11 @@ use serde::Serialize;
 
 use super::Candidate;
 use crate::index::{IndexError, SparseIndex};
-pub use crate::numbers::chooser::WEIGHTS;
 use crate::numbers::chooser::{CLOSE, LONG, NEW, ORDINARY};
+pub use crate::numbers::chooser::{ENCODED, WEIGHTS};
 use crate::request::Request;
 use crate::text::{Stop, Tokenizer, for_each_term, parts};
+use crate::view::purpose;
 
 /// What speaks for a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,20 +46,23 @@ pub struct ByKind {
     pub trigger: f64,
     /// Likeness of the meaning of the request and of what the skill says it is for.
     pub meaning: f64,
+    /// The same by an encoder, where the user has one.
+    pub encoder: f64,
 }
 
 impl ByKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
 
     /// In the order of the fields.
     pub fn to_array(self) -> [f64; Self::COUNT] {
-        [self.words, self.phrases, self.trigger, self.meaning]
+        [self.words, self.phrases, self.trigger, self.meaning, self.encoder]
     }
 
     /// As [`to_array`](Self::to_array) gives them.
-    pub fn from_array([words, phrases, trigger, meaning]: [f64; Self::COUNT]) -> Self {
-        Self { words, phrases, trigger, meaning }
+    pub fn from_array(kinds: [f64; Self::COUNT]) -> Self {
+        let [words, phrases, trigger, meaning, encoder] = kinds;
+        Self { words, phrases, trigger, meaning, encoder }
     }
 }
 
@@ -70,7 +74,8 @@ pub fn weigh(
     fit: f64,
     phrases: &SparseIndex,
 ) -> Result<Vec<Evidence>, IndexError> {
-    weigh_by(request, candidates, fit, phrases, &WEIGHTS)
+    let weights = if request.encoded.is_some() { &ENCODED } else { &WEIGHTS };
+    weigh_by(request, candidates, fit, phrases, weights)
 }
 
 /// [`weigh`] with other weights.
@@ -116,7 +121,7 @@ pub fn weigh_by(
 /// The first kinds have no scale of their own: the candidate with most of it counts 1.
 const RELATIVE: usize = 2;
 
-/// The first kinds are of words that the request shares, all but the last.
+/// The first kinds are of words that the request shares, all but the last two.
 const OF_WORDS: usize = 3;
 
 /// What each candidate has, by kind, as it is; and its likeness with the request as a whole.
@@ -152,6 +157,7 @@ fn found(
             phrases: f64::from(nearest),
             trigger: covered(&phrases.vector(trigger), &whole),
             meaning: f64::from(candidate.meaning.max(0.0)),
+            encoder: f64::from(candidate.encoder.max(0.0)),
         };
         (kinds.to_array(), f64::from(all))
     };
@@ -202,8 +208,7 @@ pub(super) fn set_size(
         .iter()
         .map(|evidence| {
             let Candidate { name, description, page, .. } = &candidates[evidence.candidate];
-            let trigger = page.map_or("", |page| page.trigger.as_str());
-            let told = phrases.vector(&format!("{name}\n{description}\n{trigger}"));
+            let told = phrases.vector(&purpose(name, description, *page));
             let tells = |term: u32| told.binary_search_by_key(&term, |&(term, _)| term).is_ok();
             words.iter().map(|&(term, _)| tells(term)).collect()
         })
@@ -272,6 +277,7 @@ mod tests {
                 page: (row == 2).then_some(&page),
                 words: 0.0,
                 meaning: dot(&request.meaning, &lexicon.meaning(&skill.description)),
+                encoder: 0.0,
             })
             .collect();
         let ones = ByKind::from_array([1.0; ByKind::COUNT]);

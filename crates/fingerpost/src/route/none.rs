@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use super::{Candidate, Evidence};
 use crate::index::SparseIndex;
-use crate::numbers::none::{BIAS, WEIGHTS};
+use crate::numbers::none::{ENCODED, UNAIDED};
+use crate::request::Request;
 use crate::text::{is_idle, terms};
 
 /// How well the best hit, with this score, explains the request; `index` is BM25's.
@@ -52,11 +53,29 @@ pub struct Signs {
     pub talk: f64,
     /// 1 if it is a sum and nothing else.
     pub sum: f64,
+    /// How near the nearest candidate is by an encoder, where there is one.
+    pub encoder: Option<f64>,
+}
+
+/// What each sign counts for a skill, and what is added to them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// In the order of [`Signs::to_array`].
+    pub weights: [f64; Signs::COUNT],
+    /// So that one of a hundred answerable requests is below zero.
+    pub bias: f64,
+}
+
+impl Rule {
+    /// All signs, weighted: above zero a skill fits, below zero none does.
+    pub fn balance(&self, signs: &[f64; Signs::COUNT]) -> f64 {
+        self.bias + signs.iter().zip(self.weights).map(|(sign, weight)| sign * weight).sum::<f64>()
+    }
 }
 
 impl Signs {
     /// How many there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
 
     /// The signs of the request itself. `fit` is its evidence that any skill fits, `index` is BM25's of the
     /// full view.
@@ -70,7 +89,12 @@ impl Signs {
     }
 
     /// With those of its candidates, whose evidence is the strongest first.
-    pub fn among(self, request: &str, candidates: &[Candidate<'_>], evidence: &[Evidence]) -> Self {
+    pub fn among(
+        self,
+        request: &Request<'_>,
+        candidates: &[Candidate<'_>],
+        evidence: &[Evidence],
+    ) -> Self {
         let meanings = candidates.iter().map(|candidate| f64::from(candidate.meaning));
         let phrases = evidence.iter().map(|evidence| evidence.likeness);
         let first = evidence.first().map(|first| &candidates[first.candidate]);
@@ -78,7 +102,11 @@ impl Signs {
         Self {
             meaning: meanings.fold(0.0, f64::max),
             phrases: phrases.fold(0.0, f64::max),
-            talk: talk::talk(request, &told.unwrap_or_default()),
+            talk: talk::talk(request.text, &told.unwrap_or_default()),
+            encoder: request.encoded.is_some().then(|| {
+                let near = candidates.iter().map(|candidate| f64::from(candidate.encoder));
+                near.fold(0.0, f64::max)
+            }),
             ..self
         }
     }
@@ -90,18 +118,14 @@ impl Signs {
 
     /// In the order of the fields.
     pub fn to_array(self) -> [f64; Self::COUNT] {
-        [self.words, self.phrases, self.meaning, self.weight, self.talk, self.sum]
-    }
-
-    /// As [`to_array`](Self::to_array) gives them.
-    pub fn from_array([words, phrases, meaning, weight, talk, sum]: [f64; Self::COUNT]) -> Self {
-        Self { words, phrases, meaning, weight, talk, sum }
+        let encoder = self.encoder.unwrap_or(0.0);
+        [self.words, self.phrases, self.meaning, self.weight, self.talk, self.sum, encoder]
     }
 
     /// All signs, weighted: above zero a skill fits, below zero none does.
     pub fn balance(&self) -> f64 {
-        let weighed = self.to_array().into_iter().zip(WEIGHTS.to_array());
-        BIAS + weighed.map(|(sign, weight)| sign * weight).sum::<f64>()
+        let rule = if self.encoder.is_some() { &ENCODED } else { &UNAIDED };
+        rule.balance(&self.to_array())
     }
 
     /// The same between 0 and 1; one half is in the middle.

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{EXTRA, Snapshot, SnapshotError};
-use crate::embedding::Embedder;
+use super::{EXTRA, SkillRow, Snapshot, SnapshotError};
+use crate::embedding::{Embedder, Role};
 use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex, embed_view};
 use crate::numbers;
 use crate::page::Pages;
@@ -14,12 +14,12 @@ use crate::route::{RouteConfig, Router};
 use crate::search::tuning::Trust;
 use crate::search::{Dense, Reading, Retriever, Searcher};
 use crate::store::StoreError;
-use crate::view::{Cards, View};
+use crate::view::{Cards, View, purpose};
 
 impl Snapshot {
     /// What routes requests, as configured.
     pub fn router(&self, config: RouteConfig, pool: usize) -> Router<'_> {
-        Router { snapshot: self, finder: self.finder(), config, pool }
+        Router { snapshot: self, finder: self.finder(), config, pool, encoder: None }
     }
 
     /// BM25 over words, cut or whole as the library's own test found better: what finds the candidates of a route.
@@ -106,6 +106,45 @@ impl Snapshot {
         embedder: &dyn Embedder,
     ) -> Result<(), StoreError> {
         self.store.put(&self.dense_name(view, embedder), &index.to_bytes())
+    }
+
+    /// What an encoder makes of what each skill says it is for.
+    pub fn encode(&self, encoder: &dyn Embedder) -> Result<DenseIndex, SnapshotError> {
+        let rows = self.rows().zip(self.page_rows()?);
+        let texts: Vec<String> = rows
+            .map(|(row, page)| {
+                let SkillRow { name, description, .. } = self.row(row);
+                purpose(name, description, page.page.as_ref())
+            })
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        Ok(DenseIndex::rounded(encoder.embed(&texts, Role::Document)?.rounded()))
+    }
+
+    /// The same, if it was kept.
+    pub fn encoded_at_hand(
+        &self,
+        encoder: &dyn Embedder,
+    ) -> Result<Option<DenseIndex>, SnapshotError> {
+        let kept = self.store.get(&self.encoded_name(encoder))?;
+        let sound = kept.and_then(|blob| {
+            let index = DenseIndex::open(blob).ok()?;
+            (index.len() == self.len() && index.check().is_ok()).then_some(index)
+        });
+        Ok(sound)
+    }
+
+    /// Keeps what an encoder made for later.
+    pub fn keep_encoded(
+        &self,
+        index: &DenseIndex,
+        encoder: &dyn Embedder,
+    ) -> Result<(), StoreError> {
+        self.store.put(&self.encoded_name(encoder), &index.to_bytes())
+    }
+
+    fn encoded_name(&self, encoder: &dyn Embedder) -> String {
+        self.extra(&format!("encoded {DENSE_VERSION} {}", encoder.profile().key()), View::Full)
     }
 
     fn dense_name(&self, view: View, embedder: &dyn Embedder) -> String {

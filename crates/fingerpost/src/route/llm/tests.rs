@@ -115,6 +115,7 @@ fn choose_among(
             page: if row.0 == 0 { page.as_ref() } else { None },
             words: 9.0 - row.0 as f32,
             meaning: 0.0,
+            encoder: 0.0,
         })
         .collect();
     let name_of = |id: &SkillId| id.as_str().rsplit('/').next().unwrap().to_owned();
