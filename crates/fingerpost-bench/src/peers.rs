@@ -142,20 +142,26 @@ mod tests {
     #[test]
     fn the_best_are_bold_and_who_was_absent_has_no_mean() {
         let rows = [
-            row("a", [Some([50.0, 80.0]), Some([50.04, 90.0]), None, None, Some([10.0, 20.0])]),
-            row("a", [Some([30.0, 60.0]), Some([10.0, 10.0]), None, None, Some([20.0, 20.0])]),
-            row("b", [Some([70.0, 0.0]), None, None, None, Some([80.0, 20.0])]),
+            row(
+                "a",
+                [Some([50.0, 80.0]), None, Some([50.04, 90.0]), None, None, Some([10.0, 20.0])],
+            ),
+            row(
+                "a",
+                [Some([30.0, 60.0]), None, Some([10.0, 10.0]), None, None, Some([20.0, 20.0])],
+            ),
+            row("b", [Some([70.0, 0.0]), None, None, None, None, Some([80.0, 20.0])]),
         ];
         let shown = table(&rows, true);
         let lines: Vec<&str> = shown.lines().skip(2).collect();
         assert_eq!(
             lines,
             [
-                "| `a` | 9 | 3 | **50.0** / 80.0 | **50.0** / **90.0** | – | – | 10.0 / 20.0 |",
-                "| `a` | 9 | 3 | **30.0** / **60.0** | 10.0 / 10.0 | – | – | 20.0 / 20.0 |",
-                "| `b` | 9 | 3 | 70.0 / 0.0 | – | – | – | **80.0** / **20.0** |",
+                "| `a` | 9 | 3 | **50.0** / 80.0 | – | **50.0** / **90.0** | – | – | 10.0 / 20.0 |",
+                "| `a` | 9 | 3 | **30.0** / **60.0** | – | 10.0 / 10.0 | – | – | 20.0 / 20.0 |",
+                "| `b` | 9 | 3 | 70.0 / 0.0 | – | – | – | – | **80.0** / **20.0** |",
                 // The two libraries of one fold count as one.
-                "| mean of folds | | | **55.0** / **35.0** | – | – | – | 47.5 / 20.0 |",
+                "| mean of folds | | | **55.0** / **35.0** | – | – | – | – | 47.5 / 20.0 |",
             ]
         );
     }

@@ -24,6 +24,8 @@ use crate::search::searcher;
 pub(crate) enum Arm {
     /// `search` without options, whose first is what `route --always` answers.
     Ours,
+    /// The same once minilm was fetched.
+    OursEncoded,
     /// `search --retriever bm25 --view raw`.
     OursRaw,
     /// bm25s with its defaults, over name, description and content.
@@ -36,13 +38,15 @@ pub(crate) enum Arm {
 
 impl Arm {
     /// Everybody, in the order of the columns.
-    pub(crate) const ALL: [Arm; 5] = [Arm::Ours, Arm::OursRaw, Arm::Bm25s, Arm::Fused, Arm::Crate];
+    pub(crate) const ALL: [Arm; 6] =
+        [Arm::Ours, Arm::OursEncoded, Arm::OursRaw, Arm::Bm25s, Arm::Fused, Arm::Crate];
 }
 
 impl fmt::Display for Arm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Arm::Ours => "ours: `search`",
+            Arm::OursEncoded => "ours: `search` with minilm",
             Arm::OursRaw => "ours: `bm25 --view raw`",
             Arm::Bm25s => "bm25s",
             Arm::Fused => "BM25 + MiniLM",
@@ -90,7 +94,11 @@ impl Arms {
     pub(crate) fn runs(&self, judged: &Judged) -> anyhow::Result<[Option<Run>; Arm::ALL.len()]> {
         let Judged { library, queries, .. } = judged;
         let snapshot = judged.compile()?;
-        let router = snapshot.router(snapshot.route_config(), K);
+        let mut router = snapshot.router(snapshot.route_config(), K);
+        let alone = rank_all(&router, queries, K)?;
+        router.encoder = self.minilm.as_ref().map(|peer| peer.encoder(&snapshot)).transpose()?;
+        let encoded =
+            router.encoder.is_some().then(|| rank_all(&router, queries, K)).transpose()?;
         let raw = SparseConfig { view: View::Raw, ..SparseConfig::default() };
         let raw = searcher(&snapshot, Retriever::Bm25, &raw)?;
 
@@ -110,7 +118,8 @@ impl Arms {
             rankings.map(|rankings| run_of(judged, rankings)).transpose()
         };
         let runs = [
-            Some(rank_all(&router, queries, K)?),
+            Some(alone),
+            encoded,
             Some(search_all(&raw, queries, K)?),
             of_peer(by_words)?,
             of_peer(fused)?,
@@ -233,7 +242,7 @@ mod tests {
         let judged = judged();
         let runs = Arms { bm25s: None, minilm: None }.runs(&judged).unwrap();
         let took_part = runs.each_ref().map(Option::is_some);
-        assert_eq!(took_part, [true, true, false, false, true]);
+        assert_eq!(took_part, [true, false, true, false, false, true]);
         let ids = |run: &Run| -> Vec<String> { run.iter().map(|(id, _)| id.to_owned()).collect() };
         let mut asked: Vec<String> = judged.queries.iter().map(|query| query.id.clone()).collect();
         asked.sort_unstable();

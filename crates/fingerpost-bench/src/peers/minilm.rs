@@ -7,6 +7,8 @@ use std::path::Path;
 
 use fingerpost::embedding::{Embedder, Role};
 use fingerpost::index::DenseIndex;
+use fingerpost::route::Encoder;
+use fingerpost::snapshot::Snapshot;
 
 use super::arms::{DEPTH, Ranking};
 use crate::encoder::EncoderModel;
@@ -27,6 +29,11 @@ impl MiniLm {
     /// Its name and what runs it.
     pub(crate) fn version(&self) -> String {
         self.model.profile().to_string()
+    }
+
+    /// The same model as our own encoder.
+    pub(crate) fn encoder(&self, snapshot: &Snapshot) -> anyhow::Result<Encoder> {
+        self.model.of(snapshot)
     }
 
     /// The hits of each request, in their order.
