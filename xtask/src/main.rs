@@ -93,7 +93,7 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// What a library's own test of its search is worth: the first table of docs/routing.md.
+    /// What each way of searching is worth: the first tables of docs/routing.md.
     Search {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
@@ -101,6 +101,12 @@ enum Bench {
     },
     /// The chooser without a model beside the first hit: the other tables of docs/routing.md.
     Choose {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+    /// What a skill wins that stuffs its description: a table of docs/routing.md.
+    Stuffed {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
         options: Vec<String>,
@@ -159,6 +165,7 @@ fn main() -> ExitCode {
         }
         Chore::Bench { what: Bench::Search { options } } => measure("search", &[], &options),
         Chore::Bench { what: Bench::Choose { options } } => measure("choose", &[], &options),
+        Chore::Bench { what: Bench::Stuffed { options } } => measure("stuffed", &[], &options),
         Chore::Bench { what: Bench::None { options } } => measure("none", &[], &options),
         Chore::Bench { what: Bench::Pages { options } } => measure("pages", &[], &options),
         Chore::Bench { what: Bench::Peers { options } } => {

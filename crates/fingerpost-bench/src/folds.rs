@@ -38,7 +38,7 @@ pub(crate) static FOLDS: [Fold; 9] = [
 pub(crate) const AGAIN: [&str; 4] = [STRONG, UNSEEN_STRONG, CLOSED, TOOLLENS_STRONG];
 
 /// Which libraries with judged requests a verb works on, and how many requests of each.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct FoldArgs {
     /// Which libraries or folds; all that are known here if none is named.
     #[arg(value_name = "NAME")]

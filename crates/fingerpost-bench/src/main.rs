@@ -31,6 +31,7 @@ mod search;
 mod sparse;
 #[cfg(unix)]
 mod start;
+mod stuffed;
 mod tantivy_peer;
 
 use std::num::NonZeroUsize;
@@ -59,7 +60,7 @@ enum Verb {
     Dense(dense::DenseArgs),
     /// What one request costs in a process that goes on running.
     Route(route::RouteArgs),
-    /// What a library's own test of its search is worth.
+    /// What each way of searching is worth on judged requests.
     Search(search::SearchArgs),
     /// The chooser without a model, against the first hit.
     Choose(choose::Choose),
@@ -71,6 +72,8 @@ enum Verb {
     Pages(pages::PagesArgs),
     /// What our search is worth on every judged library, beside what people would use instead.
     Peers(peers::PeersArgs),
+    /// What a skill wins that fills its description with the words of requests.
+    Stuffed(stuffed::StuffedArgs),
     /// What one command costs from the start of its process, beside an older binary.
     #[cfg(unix)]
     Start(start::StartArgs),
@@ -114,6 +117,7 @@ fn main() -> anyhow::Result<()> {
         Verb::None(arguments) => none::run(&arguments),
         Verb::Pages(arguments) => pages::run(&arguments),
         Verb::Peers(arguments) => peers::run(&arguments),
+        Verb::Stuffed(arguments) => stuffed::run(&arguments),
         #[cfg(unix)]
         Verb::Start(arguments) => start::run(&arguments),
         #[cfg(unix)]

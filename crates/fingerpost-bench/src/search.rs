@@ -1,9 +1,11 @@
-//! `search`: does what a library says about itself make it easier to search?
+//! `search`: what is each way of searching worth on judged requests?
 //!
-//! Each library is compiled, which tests ways of searching on its own known items; then its judged
-//! requests tell whether the test was right. The table is Markdown, as it stands in docs/routing.md.
+//! Words can be read with or without their endings, and name and description can count more than once. Which
+//! way is best is asked of eight folds of libraries, and answered on the ninth. Beside it stand vectors, and
+//! both fused. The tables are Markdown, as they stand in docs/routing.md.
 
-use std::path::PathBuf;
+mod priors;
+mod way;
 
 use anyhow::Context;
 use clap::Args;
@@ -12,77 +14,56 @@ use fingerpost::search::{Dense, Reading, Retriever, Searcher};
 use fingerpost::snapshot::Snapshot;
 use fingerpost::view::View;
 
-use crate::judged::{CLOSED, EXAMPLES, Judged, K, spread};
+use self::priors::Tried;
+use self::way::Way;
+use crate::folds::{FoldArgs, Opened};
+use crate::judged::{Judged, K};
+use crate::none::tables::{header, row};
 
 /// What `search` was asked to do.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// Which libraries; all that are known here if none is named.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// Folder of the real data.
-    #[arg(long, value_name = "DIR", env = "FINGERPOST_DATA", default_value = "../shared/data")]
-    data: PathBuf,
-    /// Requests asked of a library at most, evenly spaced.
-    #[arg(long, value_name = "N", default_value_t = 6000)]
-    requests: usize,
+    #[command(flatten)]
+    folds: FoldArgs,
+    /// Words as the program reads them only, and no other way.
+    #[arg(long)]
+    shipped: bool,
 }
 
-const NAMES: [&str; 8] =
-    [EXAMPLES, CLOSED, "sra", "metatool", "bfcl", "ultratool-en", "ultratool-zh", "livemcpbench"];
-
 pub(crate) fn run(arguments: &SearchArgs) -> anyhow::Result<()> {
+    let ways = if arguments.shipped { vec![Way::SHIPPED] } else { Way::all() };
+    let mut tried = Vec::new();
     let mut rows = Vec::new();
-    for name in NAMES {
-        if !arguments.names.is_empty() && !arguments.names.iter().any(|wanted| wanted == name) {
-            continue;
-        }
-        let Some(mut judged) = Judged::open(name, &arguments.data)? else {
-            eprintln!("SKIPPED {name}: {} has no such folder", arguments.data.display());
-            continue;
-        };
-        judged.queries = spread(std::mem::take(&mut judged.queries), arguments.requests);
-        eprintln!(
-            "{name}: {} skills, {} requests",
-            judged.library.skills().len(),
-            judged.queries.len()
-        );
-        rows.push(row(&judged)?);
+    for opened in arguments.folds.open()? {
+        let Opened { fold, judged } = opened?;
+        eprintln!("{}: {} skills", judged.name, judged.library.skills().len());
+        let snapshot = judged.compile()?;
+        rows.push(retrievers(&judged, &snapshot)?);
+        let worth = ways.iter().map(|way| way.worth(&judged, &snapshot));
+        let worth = worth.collect::<anyhow::Result<_>>()?;
+        tried.push(Tried { fold, library: judged.name, worth });
     }
-    println!(
-        "| library | its own test took | `bm25` R@10, Success@1 | words as they suit | vectors | `hybrid` | without options |"
-    );
-    println!("|---|---|---|---|---|---|---|");
-    rows.iter().for_each(|row| println!("{row}"));
+    println!("R@{K} and Success@1, full view, means over data sets\n");
+    header(&["library", "vectors are", "`bm25`", "vectors", "`hybrid`", "without options"]);
+    rows.iter().for_each(|cells| row(cells));
+    priors::print(&ways, &tried);
     Ok(())
 }
 
-fn row(judged: &Judged) -> anyhow::Result<String> {
-    let snapshot = judged.compile()?;
+/// Words, vectors, both, and the order of the chooser, on one library.
+fn retrievers(judged: &Judged, snapshot: &Snapshot) -> anyhow::Result<Vec<String>> {
     let tuning = &snapshot.head().tuning;
-    for trial in &tuning.trials {
-        let verdict = if trial.taken { "taken" } else { "left" };
-        eprintln!("  {:<28} {:.3} → {:.3} {verdict}", trial.change, trial.before, trial.found);
-    }
-    let taken = tuning.trials.iter().filter(|trial| trial.taken);
-    let taken: Vec<&str> = taken.map(|trial| trial.change.as_str()).collect();
-    let plain = SparseConfig { view: View::Full, ..SparseConfig::default() };
-    let tuned = tuning.config(View::Full);
-    let mut cells = vec![format!("`{}`", judged.name), taken.join(", ")];
+    let verdict = if tuning.retriever.is_dense() { "of use" } else { "left out" };
+    let mut cells = vec![format!("`{}`", judged.name), verdict.to_owned()];
     let mut add = |[recall, first]: [f64; 2]| cells.push(format!("{recall:.1}, {first:.1}"));
-    for (retriever, config) in [
-        (Retriever::Bm25, plain),
-        (Retriever::Bm25, tuned),
-        (Retriever::Dense, tuned),
-        (Retriever::Hybrid, tuned),
-    ] {
-        let searcher = searcher(&snapshot, retriever, &config)?;
+    for retriever in [Retriever::Bm25, Retriever::Dense, Retriever::Hybrid] {
+        let searcher = searcher(snapshot, retriever, &tuning.config(View::Full))?;
         add(judged.figures(|request, scratch| searcher.search(request, K, scratch))?);
     }
     // `search` without options: the order of the chooser, whose pool is never below the hits asked for.
     let router = snapshot.router(snapshot.route_config(), K);
     add(judged.figures(|request, scratch| router.rank(request, K, scratch))?);
-    Ok(format!("| {} |", cells.join(" | ")))
+    Ok(cells)
 }
 
 /// What searches a library in one way, with the vectors that were fitted to it where these are needed.

@@ -136,6 +136,27 @@ pub fn for_each_term(text: &str, tokenizer: Tokenizer, mut each: impl FnMut(&str
     end_run(&text, &mut run, &mut each);
 }
 
+/// The beginning of a text, so many words long; in scripts without spaces a character is a word.
+pub(crate) fn first_words(text: &str, most: usize) -> &str {
+    // A word has at least one byte.
+    if text.len() <= most {
+        return text;
+    }
+    let classes = Classes::new(Tokenizer::Auto);
+    let (mut count, mut is_inside) = (0, false);
+    for (at, c) in text.char_indices() {
+        let class = classes.of(c);
+        if class == Class::Unspaced || class == Class::Word && !is_inside {
+            count += 1;
+            if count > most {
+                return &text[..at];
+            }
+        }
+        is_inside = class == Class::Word || class == Class::Mark && is_inside;
+    }
+    text
+}
+
 /// All terms of `text`, in order.
 pub fn terms(text: &str, tokenizer: Tokenizer) -> Vec<String> {
     let mut terms = Vec::new();
@@ -270,6 +291,15 @@ mod tests {
 
     fn check(tokenizer: Tokenizer, text: &str, expect: Expect) {
         expect.assert_eq(&terms(text, tokenizer).join(" | "));
+    }
+
+    #[test]
+    fn a_text_is_cut_before_the_word_that_is_too_many() {
+        assert_eq!(first_words("Joins two, or three, files.", 3), "Joins two, or ");
+        assert_eq!(first_words("Joins two files.", 3), "Joins two files.");
+        assert_eq!(first_words("合并文件 now", 3), "合并文");
+        assert_eq!(first_words("合并文件 now", 4), "合并文件 ");
+        assert_eq!(first_words("a b", 0), "");
     }
 
     #[test]

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::exclusion::without_exclusions;
 use crate::library::Library;
+use crate::numbers::index::TOLD;
 use crate::page::local::requests;
 use crate::page::{Page, Pages};
 use crate::skill::{Skill, SkillId, SkillIdx};
-use crate::text::{Tokenizer, for_each_term, sentences, tidy};
+use crate::text::{Tokenizer, first_words, for_each_term, sentences, tidy};
 
 /// The text an index sees of a skill. What a skill has no page for is left out of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -99,9 +100,13 @@ impl IndexText {
 
 /// The text of a skill under `view`.
 pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View) -> IndexText {
-    let head = document(&library.skills()[skill.row()]);
+    let own = &library.skills()[skill.row()];
+    let head = match view.reads_pages() {
+        true => joined(&own.name, described(&own.description), &own.content),
+        false => document(own),
+    };
     if view == View::Doc2query {
-        let tail = requests(&library.skills()[skill.row()]).join("\n");
+        let tail = requests(own).join("\n");
         return IndexText { head, tail };
     }
     let tail = pages.get(skill).map_or(String::new(), |page| {
@@ -178,7 +183,17 @@ fn words(text: &str) -> String {
 
 /// The author's document as one text: name, description and content, joined by newlines.
 pub fn document(skill: &Skill) -> String {
-    let Skill { name, description, content, .. } = skill;
+    joined(&skill.name, &skill.description, &skill.content)
+}
+
+/// A description as far as it counts: nobody checks what an author says of his skill, and one that
+/// says all words of all requests would be found by them (docs/routing.md). Views without a page are the
+/// reference's, and have all of it.
+fn described(description: &str) -> &str {
+    first_words(description, TOLD)
+}
+
+fn joined(name: &str, description: &str, content: &str) -> String {
     let mut text = String::with_capacity(name.len() + description.len() + content.len() + 2);
     text.push_str(name);
     text.push('\n');
@@ -191,7 +206,7 @@ pub fn document(skill: &Skill) -> String {
 /// What a skill says it is for: name, description and, where it has a page, its trigger.
 pub fn purpose(name: &str, description: &str, page: Option<&Page>) -> String {
     let trigger = page.map_or("", |page| page.trigger.as_str());
-    format!("{name}\n{description}\n{trigger}")
+    format!("{name}\n{}\n{trigger}", described(description))
 }
 
 /// What the chooser sees of a candidate beside its name and description.
@@ -347,6 +362,17 @@ mod tests {
             assert_eq!(has("by the root"), wants, "{view}");
             let asked = "Corrects QT. Use when the rate is normal.\n\nUse when the rate is normal";
             assert_eq!(text.contains(asked), view == View::Doc2query, "{view}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_description_counts_as_far_as_one_is_read_where_pages_do() {
+        let long = format!("Joins. {} last", "word ".repeat(TOLD));
+        let library = Library::from_skills(vec![skill("a", "merge", &long, "Text.")]).value;
+        for view in View::ALL {
+            let text = index_text(&library, &Pages::default(), SkillIdx(0), view).head;
+            assert!(text.starts_with("merge\nJoins. word") && text.ends_with("\nText."), "{view}");
+            assert_eq!(text.contains("last"), !view.reads_pages(), "{view}");
         }
     }
 

@@ -18,7 +18,7 @@ use crate::view::{View, purpose};
 
 /// Raised whenever the meaning of a skill comes about in another way, by other words' vectors
 /// included.
-const MEANINGS_VERSION: u32 = 2;
+const MEANINGS_VERSION: u32 = 3;
 
 /// Makes all files that the first request will need, and the head that names them. Damage is told,
 /// except of the one file that was told of before.
@@ -46,7 +46,8 @@ pub(super) fn make(
 
     let mut sparse = |part: &str, config: &SparseConfig| -> Result<SparseIndex, StoreError> {
         let settings = serde_json::to_string(config).expect("plain data");
-        let name = named(part, &format!("{FORMAT_VERSION} {of} {settings}"));
+        let numbers = numbers::VERSION;
+        let name = named(part, &format!("{FORMAT_VERSION} {numbers} {of} {settings}"));
         let known = sound(store, &name, &tell, |blob| {
             let index = SparseIndex::open(blob).ok()?;
             (index.check().is_ok() && index.made_from() == of).then_some(index)

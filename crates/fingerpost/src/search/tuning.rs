@@ -1,12 +1,12 @@
-//! Which way of searching suits this library?
+//! How is this library searched, and how far can vectors be trusted beside words?
 //!
-//! Nobody has judged requests for a new library, but every skill holds a known item: the first
-//! sentence of its description is a request, and the skill without that sentence is what should be
-//! found. This tells whether endings of words matter here, what a name is worth beside the text,
-//! and how far vectors can be trusted: a model that does not speak the library's language, or knows
-//! none of its words, fails the test and is left out of the fusion.
+//! Words are read the same way in every library: as they are, each field once. Nobody has judged requests
+//! for a new library, but every skill holds a known item: the first sentence of its description is a
+//! request, and the skill without that sentence is what should be found. This tells a model that does not
+//! speak the library's language, or knows none of its words, from one that does: it is left out of the
+//! fusion. It does not tell more. What known items said about endings of words, and about what a name or a
+//! description is worth, agreed with judged requests no oftener than chance would (docs/routing.md).
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{FUSED_DEPTH, Retriever};
@@ -14,7 +14,7 @@ use crate::embedding::{EmbedError, Embedder, Role};
 use crate::index::fusion::reciprocal_ranks;
 use crate::index::{Hit, Scratch, SparseConfig, SparseIndex, Zeros, nearest};
 use crate::library::Library;
-use crate::numbers::tuning::{BETTER, COST, DENSE, DEPTH, ENOUGH, ITEMS, SEARCHED, USELESS};
+use crate::numbers::tuning::{DENSE, DEPTH, ENOUGH, ITEMS, SEARCHED, USELESS};
 use crate::page::Pages;
 use crate::skill::Skill;
 use crate::text::{Tokenizer, first_sentence};
@@ -25,9 +25,9 @@ use crate::view::{FieldWeights, View, clustering_text, document};
 pub struct Tuning {
     /// BM25, or that and vectors.
     pub retriever: Retriever,
-    /// Words as they are, or without their endings.
+    /// Words as they are; libraries compiled by earlier versions may have others.
     pub tokenizer: Tokenizer,
-    /// What each field counts.
+    /// What each field counts: once.
     pub fields: FieldWeights,
     /// What each side counts in a fusion.
     pub trust: Trust,
@@ -64,7 +64,7 @@ pub struct Trial {
 }
 
 impl Default for Tuning {
-    /// Words as they are: what holds where nothing was tested.
+    /// Words alone: what holds where nothing was tested.
     fn default() -> Self {
         Self {
             retriever: Retriever::Bm25,
@@ -83,32 +83,13 @@ impl Trust {
 
     fn of(sparse_found: f64, dense_found: f64, tested: usize) -> Self {
         let best = sparse_found.max(dense_found);
-        // Squared: a retriever that finds half as much counts a quarter.
-        let weight = |found: f64| {
-            if best == 0.0 || found < USELESS * best { 0.0 } else { (found / best).powi(2) }
-        };
-        let (sparse, dense) = (weight(sparse_found), DENSE * weight(dense_found));
-        // A library without a single known item says nothing against words.
-        let sparse = if best == 0.0 { 1.0 } else { sparse };
+        let is_useless = |found: f64| found < USELESS * best;
+        let sparse = if is_useless(sparse_found) { 0.0 } else { 1.0 };
+        // Who finds nothing where nothing is found has not shown that it is of use.
+        let dense = if is_useless(dense_found) || dense_found == 0.0 { 0.0 } else { DENSE };
         Trust { sparse, dense, sparse_found, dense_found, tested }
     }
 }
-
-/// A way of searching by terms that may be better than the one before it.
-struct Change {
-    name: &'static str,
-    make: fn(&mut Tuning),
-}
-
-/// Tried one after the other, each on top of those taken.
-const CHANGES: [Change; 3] = [
-    Change {
-        name: "words without their endings",
-        make: |tuning| tuning.tokenizer = Tokenizer::Stems,
-    },
-    Change { name: "the name four times", make: |tuning| tuning.fields.name = 4 },
-    Change { name: "the description twice", make: |tuning| tuning.fields.description = 2 },
-];
 
 /// What suits a library, by its own known items. `embedder` makes what embeds a library of these
 /// texts: vectors fitted to a text with the request in it would know the answer.
@@ -121,17 +102,6 @@ pub fn tune<E: Embedder>(
     if test.items.len() < 2 {
         return Ok(tuning);
     }
-    let mut best = test.by_terms(tuning.config(View::Raw));
-    for change in CHANGES {
-        let mut changed = tuning.clone();
-        (change.make)(&mut changed);
-        let found = test.by_terms(changed.config(View::Raw));
-        let trial = Trial::of(change.name, &found, &best);
-        if trial.taken {
-            (tuning, best) = (changed, found);
-        }
-        tuning.trials.push(trial);
-    }
     let texts: Vec<String> = test.library.skills().iter().map(clustering_text).collect();
     test.fuse(&mut tuning, &embedder(&texts))?;
     Ok(tuning)
@@ -142,23 +112,6 @@ impl Tuning {
     pub fn config(&self, view: View) -> SparseConfig {
         let Tuning { tokenizer, fields, .. } = *self;
         SparseConfig { tokenizer, fields, view, ..SparseConfig::default() }
-    }
-}
-
-impl Trial {
-    fn of(change: &str, found: &[f64], before: &[f64]) -> Self {
-        let n = found.len() as f64;
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
-        let differences: Vec<f64> = found.iter().zip(before).map(|(a, b)| a - b).collect();
-        let gain = mean(&differences);
-        let squares: f64 = differences.iter().map(|difference| (difference - gain).powi(2)).sum();
-        let error = (squares / (n - 1.0) / n).sqrt();
-        Self {
-            change: change.to_owned(),
-            found: mean(found),
-            before: mean(before),
-            taken: gain > BETTER * error,
-        }
     }
 }
 
@@ -193,18 +146,6 @@ impl Test {
         Self { library: Library::from_skills(skills).value, items }
     }
 
-    /// The reciprocal rank of each item among all skills, by terms.
-    fn by_terms(&self, config: SparseConfig) -> Vec<f64> {
-        let index = SparseIndex::build(&self.library, &Pages::default(), &config);
-        self.items
-            .par_iter()
-            .map_init(Scratch::default, |scratch, item| {
-                let hits = index.search(&item.request, DEPTH, Zeros::Dropped, scratch);
-                rank(&hits.expect("an index just built is sound"), &self.library, item)
-            })
-            .collect()
-    }
-
     /// What vectors are worth beside the terms, among the items alone: models can be slow.
     fn fuse(&self, tuning: &mut Tuning, embedder: &dyn Embedder) -> Result<(), EmbedError> {
         let items = self.items.iter().map(|item| item.skill.clone()).collect();
@@ -236,8 +177,12 @@ impl Test {
             rank(&hits, &library, item)
         });
         let fused: Vec<f64> = fused.collect();
-        let mut trial = Trial::of("vectors beside the words", &fused, &sparse);
-        trial.taken = tuning.trust.dense > 0.0 && trial.found > trial.before - COST;
+        let trial = Trial {
+            change: "vectors beside the words".to_owned(),
+            found: mean(&fused),
+            before: mean(&sparse),
+            taken: beside > 0.0,
+        };
         if trial.taken {
             tuning.retriever = Retriever::Hybrid;
         }
@@ -279,6 +224,7 @@ fn known_item(skill: &Skill) -> Option<Item> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embedding::{Pooling, Profile, Vectors};
     use crate::page::name::tests::skill;
 
     #[test]
@@ -289,36 +235,61 @@ mod tests {
         };
         assert_eq!(weights(0.8, 0.02), (1.0, 0.0));
         assert_eq!(weights(0.8, 0.8), (1.0, 0.5));
-        assert_eq!(weights(0.4, 0.8), (0.25, 0.5));
+        assert_eq!(weights(0.8, 0.4), (1.0, 0.5));
         assert_eq!(weights(0.02, 0.8), (0.0, 0.5));
-        assert_eq!(Trust::of(0.0, 0.0, 100).sparse, 1.0);
+        // A library without a single known item says nothing against words, and nothing for vectors.
+        assert_eq!(weights(0.0, 0.0), (1.0, 0.0));
+    }
+
+    /// Embeds the letters of a text, or nothing of it.
+    struct Letters {
+        profile: Profile,
+        reads: bool,
+    }
+
+    impl Embedder for Letters {
+        fn profile(&self) -> &Profile {
+            &self.profile
+        }
+
+        fn embed(&self, texts: &[&str], _: Role) -> Result<Vectors, EmbedError> {
+            let count = |text: &str| -> Vec<f32> {
+                let letter = |letter: u8| text.bytes().filter(|&b| b == letter).count() as f32;
+                (b'a'..=b'z').map(|at| if self.reads { letter(at) } else { 1.0 }).collect()
+            };
+            Ok(Vectors::new(26, texts.iter().flat_map(|text| count(text)).collect()))
+        }
     }
 
     #[test]
-    fn what_chance_could_have_done_is_not_taken() {
-        let trial = |found: &[f64]| Trial::of("x", found, &[0.5; 6]).taken;
-        assert!(trial(&[0.6; 6]));
-        assert!(!trial(&[0.5; 6]));
-        assert!(!trial(&[1.0, 0.1, 0.5, 0.5, 0.5, 0.5]));
-        assert!(!trial(&[0.4; 6]));
-    }
-
-    #[test]
-    fn words_without_endings_find_what_has_others() {
-        let stems = [
-            "convert", "count", "sort", "group", "print", "sign", "scann", "format", "install",
-            "redact", "export", "import",
-        ];
-        let skills = stems.iter().enumerate().map(|(n, stem)| {
-            let description = format!("{stem}ing for the team.");
-            let content = format!("The team has it {stem}ed as asked. {}", "-".repeat(80));
-            skill(&format!("s{n:02}"), "x", &description, &content)
+    fn vectors_count_where_they_find_the_library_and_words_are_as_they_are() {
+        let skills = (b'a'..=b'z').map(|letter| {
+            let word = String::from_utf8(vec![letter; 6]).unwrap();
+            let description = format!("{word} {word}.");
+            let content = format!("{word} {}", "-".repeat(80));
+            skill(&word, "x", &description, &content)
         });
         let library = Library::from_skills(skills.collect()).value;
-        let test = Test::of(&library);
-        let stemmed = Tuning { tokenizer: Tokenizer::Stems, ..Tuning::default() };
-        let found = |tuning: &Tuning| test.by_terms(tuning.config(View::Raw)).iter().sum::<f64>();
-        assert_eq!(found(&stemmed), 12.0);
-        assert!(found(&Tuning::default()) < 6.0);
+        let tuned = |reads: bool| {
+            let profile = Profile {
+                name: "letters".into(),
+                engine: String::new(),
+                weights: String::new(),
+                dimensions: 26,
+                max_tokens: 100,
+                pooling: Pooling::Mean,
+                query_prefix: String::new(),
+                document_prefix: String::new(),
+            };
+            tune(&library, |_| Letters { profile, reads }).unwrap()
+        };
+        let [reads, does_not] = [true, false].map(tuned);
+        assert_eq!((reads.retriever, reads.trust.dense), (Retriever::Hybrid, DENSE));
+        assert_eq!((does_not.retriever, does_not.trust.dense), (Retriever::Bm25, 0.0));
+        assert!(reads.trials[0].taken && !does_not.trials[0].taken);
+        for tuning in [reads, does_not] {
+            let plain = SparseConfig { view: View::Full, ..SparseConfig::default() };
+            assert_eq!(tuning.config(View::Full), plain);
+        }
     }
 }

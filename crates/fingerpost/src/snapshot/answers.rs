@@ -171,10 +171,11 @@ impl Snapshot {
 }
 
 /// Raised whenever a view's vectors come about in another way.
-const DENSE_VERSION: u32 = 3;
+const DENSE_VERSION: u32 = 5;
 
 fn sparse_name(config: &SparseConfig) -> String {
-    format!("{FORMAT_VERSION} {}", serde_json::to_string(config).expect("plain data"))
+    let settings = serde_json::to_string(config).expect("plain data");
+    format!("{FORMAT_VERSION} {} {settings}", numbers::VERSION)
 }
 
 fn extra_name(made_from: &str, what: &str, view: View) -> String {

@@ -14,3 +14,4 @@ mod pages;
 mod parity;
 mod rivals;
 mod store;
+mod stuffed;
