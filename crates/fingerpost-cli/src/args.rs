@@ -143,8 +143,8 @@ pub(crate) struct LedgerPrune {
 /// Which skills.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LibraryArgs {
-    /// A folder of SKILL.md folders, a .json or .jsonl file (also .gz, .zst) or a BEIR folder; may
-    /// be given several times [default: where the agents on this machine look].
+    /// A folder of SKILL.md folders, a .json or .jsonl file (also .gz, .zst) or a benchmark's folder (BEIR,
+    /// SRA-Bench); may be given several times [default: where the agents on this machine look].
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) library: Vec<PathBuf>,
     /// Keep skills that their authors reserve for explicit use.
@@ -200,12 +200,12 @@ pub(crate) struct Eval {
     pub(crate) verb: Option<EvalVerb>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-    /// Queries: JSON Lines with id and text, or id, tab, text [default: queries.jsonl in the library's
-    /// folder, also packed].
+    /// Queries: JSON Lines or an array with id and text, or id, tab, text [default: queries.jsonl, queries.json
+    /// or instances/*.json in the library's folder, also packed].
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
     /// Judgements: TREC, BEIR or lines of query, skill and grade [default: qrels.tsv or qrels/test.tsv in
-    /// the library's folder].
+    /// the library's folder, else the skills that the queries name themselves].
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,
     #[command(flatten)]

@@ -1,22 +1,23 @@
 //! `fingerpost eval`: measures a retriever, a chooser or a run, and compares runs.
 
 mod choose;
+mod judged;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use fingerpost::eval::{
-    Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Query, Run, compare,
-    evaluate, judged_skills, rank_all, read_qrels, read_queries, read_run, search_all,
-    write_qrels_beir, write_qrels_trec, write_run_jsonl, write_run_sr_agents, write_run_trec,
+    Comparison, ComparisonConfig, Evaluation, Figures, Measure, Qrels, Run, compare, evaluate,
+    rank_all, read_run, search_all, write_qrels_beir, write_qrels_trec, write_run_jsonl,
+    write_run_sr_agents, write_run_trec,
 };
 use fingerpost::search::Retriever;
-use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
 
 use self::choose::{ByModel, Summary};
+use self::judged::{Judged, qrels_of, queries_of};
 use crate::args::{Compare, Eval, EvalVerb, Global};
 use crate::encoder::{self, Requests};
 use crate::output::{self, CAUTION, Exit, FAINT, UsageError, plural};
@@ -48,41 +49,32 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
         let message = "--dry-run, --batch, --emit and --ingest are for a model: --chooser llm";
         return Err(UsageError::new(message).into());
     }
-    let qrels_file =
-        named_or_beside(eval.qrels.as_ref(), eval, &["qrels.tsv", "qrels/test.tsv"], "--qrels")?;
-    let qrels = qrels(&qrels_file)?;
+    let mut judged = Judged::of(eval)?;
     let mut llm = None;
-    let (run, queries) = match &eval.run {
-        Some(file) => {
-            let queries = eval.queries.as_deref();
-            let queries =
-                queries.map(|file| queries_of(file, &eval.judging.group_by)).transpose()?;
-            (run_file(file)?, queries)
-        }
+    let run = match &eval.run {
+        Some(file) => run_file(file)?,
         None => {
-            let file =
-                named_or_beside(eval.queries.as_ref(), eval, &["queries.jsonl"], "--queries")?;
-            let queries = queries_of(&file, &eval.judging.group_by)?;
-            let judged = Judged { qrels: &qrels, file: &qrels_file, queries: &queries };
             let reading = source::read(&eval.library, global)?;
             // Before anything is asked of a model.
             judged.check(&reading.snapshot, eval, global)?;
+            // Only a run is judged without queries.
+            let queries = judged.queries.as_deref().unwrap_or_default();
             let run = match eval.chooser {
                 None => {
                     let plain = plain_searcher(&reading, &eval.library, &eval.retriever, global)?;
                     match plain {
-                        Some(searcher) => search_all(&searcher, &queries, depth(eval))?,
+                        Some(searcher) => search_all(&searcher, queries, depth(eval))?,
                         None => {
                             let config = reading.snapshot.route_config();
                             let mut router = reading.snapshot.router(config, depth(eval).max(POOL));
                             router.encoder =
                                 encoder::of(&reading, &eval.library, Requests::Remembered, global)?;
-                            rank_all(&router, &queries, depth(eval))?
+                            rank_all(&router, queries, depth(eval))?
                         }
                     }
                 }
-                Some(Chooser::Local) => choose::locally(&reading, eval, &queries, global)?,
-                Some(Chooser::Llm) => match choose::by_model(&reading, eval, &queries, global)? {
+                Some(Chooser::Local) => choose::locally(&reading, eval, queries, global)?,
+                Some(Chooser::Llm) => match choose::by_model(&reading, eval, queries, global)? {
                     ByModel::Done(run, summary) => {
                         llm = Some(*summary);
                         run
@@ -91,9 +83,10 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
                 },
             };
             reading.snapshot.sound()?;
-            (run, Some(queries))
+            run
         }
     };
+    let Judged { queries, qrels, .. } = judged;
     let evaluation = evaluate(&run, &qrels, queries.as_deref(), &eval.judging.measures);
     if evaluation.queries + evaluation.none.queries == 0 {
         return Err(UsageError::new(
@@ -126,59 +119,6 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The judgements of an evaluation.
-struct Judged<'a> {
-    qrels: &'a Qrels,
-    file: &'a Path,
-    queries: &'a [Query],
-}
-
-impl Judged<'_> {
-    /// Are they of this library? Another one's would make all figures zero.
-    fn check(&self, snapshot: &Snapshot, eval: &Eval, global: &Global) -> anyhow::Result<()> {
-        let is_known =
-            |id: &str| snapshot.find(id).is_some_and(|skill| snapshot.row(skill).id == id);
-        let judged = judged_skills(self.qrels, Some(self.queries));
-        let missing = judged.iter().filter(|id| !is_known(id)).count();
-        let (skills, file) = (plural(judged.len(), "skill"), self.file.display());
-        let library = match &eval.library.library[..] {
-            [] => "the skills found from this folder".to_owned(),
-            named => {
-                named.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-            }
-        };
-        if missing > 0 && missing == judged.len() {
-            let message = format!(
-                "none of the {skills} that {file} judges is in {library}: are these the judgements of another library?"
-            );
-            return Err(UsageError::new(message).into());
-        }
-        if missing > 0 {
-            let line = format!(
-                "{CAUTION}note:{CAUTION:#} {missing} of the {skills} that {file} judges are not in {library}, and cannot be found"
-            );
-            output::say(global, &line);
-        }
-        Ok(())
-    }
-}
-
-/// The file named, or the one that lies in the library's folder, packed or not.
-fn named_or_beside(
-    named: Option<&PathBuf>,
-    eval: &Eval,
-    defaults: &[&str],
-    flag: &str,
-) -> anyhow::Result<PathBuf> {
-    if let Some(file) = named {
-        return Ok(file.clone());
-    }
-    source::beside(&eval.library, defaults).ok_or_else(|| {
-        let message = format!("name the file with {flag}: the library has no {}", defaults[0]);
-        UsageError::new(message).into()
-    })
-}
-
 /// Deep enough for every cutoff, and for measures that have none.
 fn depth(eval: &Eval) -> usize {
     let largest = eval.judging.measures.iter().filter_map(Measure::cutoff).max().unwrap_or(0);
@@ -198,14 +138,6 @@ fn tag(eval: &Eval) -> String {
         Some(Chooser::Local) => format!("{by}-full-local"),
         Some(Chooser::Llm) => format!("{by}-full-llm-{}", eval.choosing.cards),
     }
-}
-
-fn queries_of(file: &Path, group_by: &str) -> anyhow::Result<Vec<Query>> {
-    Ok(read_queries(&source::text(file)?, &file.display().to_string(), group_by)?)
-}
-
-fn qrels(file: &Path) -> anyhow::Result<Qrels> {
-    Ok(read_qrels(&source::text(file)?, &file.display().to_string())?)
 }
 
 fn run_file(file: &Path) -> anyhow::Result<Run> {
@@ -281,7 +213,7 @@ fn run_compare(args: &Compare, global: &Global) -> anyhow::Result<Exit> {
     if !(0.0 < args.confidence && args.confidence < 1.0) {
         return Err(UsageError::new("--confidence must lie between 0 and 1").into());
     }
-    let qrels = qrels(&args.qrels)?;
+    let qrels = qrels_of(&args.qrels)?;
     let queries = args.queries.as_deref();
     let queries = queries.map(|file| queries_of(file, &args.judging.group_by)).transpose()?;
     let baseline = run_file(&args.baseline)?;

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use fingerpost::atlas::AtlasError;
 use fingerpost::chat::ChatError;
 use fingerpost::diagnostic::{Diagnostic, Severity};
-use fingerpost::eval::FormatError;
+use fingerpost::eval::{FormatError, JudgedError};
 use fingerpost::library::LoadError;
 use fingerpost::snapshot::SnapshotError;
 use fingerpost::text::is_hidden;
@@ -72,6 +72,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         let usage = cause.is::<UsageError>()
             || cause.is::<FormatError>()
+            || cause.is::<JudgedError>()
             || cause.is::<LoadError>()
             || cause.is::<SettingsError>();
         match cause.downcast_ref() {
@@ -89,6 +90,9 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 
 /// The way out, in terms of what can be typed: the library knows no flags.
 fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    if matches!(error.downcast_ref(), Some(JudgedError::Unjudged { .. })) {
+        return Some("judgements that lie elsewhere are named with --qrels");
+    }
     error.chain().find_map(|cause| match (cause.downcast_ref(), cause.downcast_ref()) {
         (Some(AtlasError::OtherLibrary { .. }), _) => {
             Some("name another folder with --atlas, or leave --atlas out: every library has a place of its own")

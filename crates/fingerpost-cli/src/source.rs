@@ -12,7 +12,7 @@ use fingerpost::atlas::{Atlas, AtlasError, Ledger, Replays, State};
 use fingerpost::compile::{CompileReport, Event, Job, Writer};
 use fingerpost::diagnostic::Warned;
 use fingerpost::library::{
-    Library, LoadOptions, Root, Surroundings, discover, read_unpacked, stamp,
+    Library, LoadOptions, Root, Surroundings, discover, find_file, read_unpacked, stamp,
 };
 use fingerpost::page::write::Again;
 use fingerpost::protocol::Protocol;
@@ -398,15 +398,18 @@ fn is_unwritable(error: &anyhow::Error) -> bool {
     })
 }
 
+/// The folder of the only library named: itself, or the one its file lies in.
+pub(crate) fn folder(args: &LibraryArgs) -> Option<&Path> {
+    match &args.library[..] {
+        [file] if file.is_file() => file.parent(),
+        [folder] => Some(folder),
+        _ => None,
+    }
+}
+
 /// A file of one of these names in the folder of the only library named, packed or not.
 pub(crate) fn beside(args: &LibraryArgs, names: &[&str]) -> Option<PathBuf> {
-    let folder = match &args.library[..] {
-        [file] if file.is_file() => file.parent()?,
-        [folder] => folder,
-        _ => return None,
-    };
-    let packed = |name: &&str| ["", ".zst", ".gz"].map(|end| folder.join(format!("{name}{end}")));
-    names.iter().flat_map(packed).find(|file| file.is_file())
+    find_file(folder(args)?, names)
 }
 
 /// A text file named by the user, unpacked; its name is part of any error.

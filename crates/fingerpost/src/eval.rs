@@ -5,7 +5,9 @@
 //! nothing fits are scored apart, by whether the system returned nothing.
 
 mod compare;
+mod entries;
 mod formats;
+mod judged;
 mod measure;
 mod runs;
 
@@ -15,6 +17,9 @@ pub use compare::{Comparison, ComparisonConfig, HitPreservation, Paired, compare
 pub use formats::{
     FormatError, read_qrels, read_queries, read_run, write_qrels_beir, write_qrels_trec,
     write_run_jsonl, write_run_sr_agents, write_run_trec,
+};
+pub use judged::{
+    Gold, JudgedError, JudgedRequests, judged_requests, name_by_id, read_judged_queries,
 };
 pub use measure::{Measure, MeasureError};
 pub use runs::{choose_all, rank_all, run_of_routes, search_all};

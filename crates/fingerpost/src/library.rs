@@ -1,7 +1,7 @@
 //! Which skills were we given?
 //!
 //! A library is loaded from one or more roots: a tree of SKILL.md folders, a file of records
-//! (JSON Lines or a JSON array, plain, .gz or .zst) or a BEIR folder. Loading never fails for a
+//! (JSON Lines or JSON, plain, .gz or .zst) or the folder of a benchmark. Loading never fails for a
 //! broken skill: what cannot be read becomes a diagnostic and the rest loads. Skills are kept in
 //! the order of their ids, whatever the order of the disk.
 //!
@@ -13,6 +13,7 @@
 mod bounds;
 mod discover;
 mod document;
+mod folder;
 mod packed;
 mod records;
 mod source;
@@ -25,6 +26,8 @@ use std::io;
 use std::path::PathBuf;
 
 pub use discover::{Surroundings, discover};
+pub use folder::find_file;
+pub(crate) use folder::{Text, read_texts, stem};
 pub use packed::read_unpacked;
 pub use stamp::stamp;
 
@@ -57,7 +60,8 @@ impl Root {
 /// How the files of a root are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// By what is there: a file of records, a folder with `corpus.jsonl`, or a SKILL.md tree.
+    /// By what is there: a file of records; a folder with `corpus.jsonl` or `corpus.json`, or with
+    /// `corpus/corpus.json` beside `instances`; a SKILL.md tree; or a folder with `skills.jsonl`.
     Detect,
     /// Markdown files that are commands, as in `.claude/commands`.
     Commands,
@@ -97,7 +101,7 @@ pub enum LoadError {
 }
 
 /// What to name instead of what holds nothing.
-const IS_A_LIBRARY: &str = "a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder";
+const IS_A_LIBRARY: &str = "a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)";
 
 impl Library {
     /// Loads every root, in the order given: where two skills share an id, the earlier root wins.
@@ -195,9 +199,11 @@ fn read_root(
     };
     // Agents make their folders before there is a skill to put in them.
     if skills.is_empty() && repeated == 0 && !root.discovered {
-        let finding =
-            Diagnostic::warning("no-skills", &root.path, "no skill found here").hint(IS_A_LIBRARY);
-        found.push(finding);
+        let finding = Diagnostic::warning("no-skills", &root.path, "no skill found here");
+        found.push(match source::zipped_corpus(&root.path) {
+            Some(zip) => finding.hint(format!("unpack {} where it lies", zip.display())),
+            None => finding.hint(IS_A_LIBRARY),
+        });
     }
     if let Some(prefix) = &root.prefix {
         for skill in &mut skills {

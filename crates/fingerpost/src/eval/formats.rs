@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::entries::{Entry, entries, reason};
 use super::{Evaluation, Qrels, Query, Run, Scored};
 
 /// A line that does not have the form it should have.
@@ -65,15 +66,19 @@ struct SrRetrieved {
     score: f64,
 }
 
-/// Reads queries: JSON Lines with `id` (or `_id`) and `text`, or lines of `id<tab>text`. The data
-/// set of a query is its field `group_by`, where it has one. No two may have the same id: a run and the
-/// qrels could not tell them apart.
+/// Spellings of a query's id.
+pub(super) const QUERY_ID: [&str; 4] = ["id", "_id", "query_id", "instance_id"];
+
+/// Reads queries: JSON Lines, or an array, of objects with `id` (or `_id`) and `text`; or lines of
+/// `id<tab>text`. The data set of a query is its field `group_by`, where it has one. No two may have the
+/// same id: a run and the qrels could not tell them apart.
 pub fn read_queries(text: &str, file: &str, group_by: &str) -> Result<Vec<Query>, FormatError> {
     let mut queries = Vec::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for (line, content) in lines(text) {
+    for entry in entries(text, file)? {
+        let line = entry.line;
         let wrong = |message: String| FormatError { file: file.to_owned(), line, message };
-        let query = read_query(content, group_by).map_err(wrong)?;
+        let query = read_query(&entry, group_by).map_err(wrong)?;
         if let Some(first) = seen.insert(query.id.clone(), line) {
             let message = format!("query '{}' is in line {first} already", query.id);
             return Err(wrong(message));
@@ -83,14 +88,15 @@ pub fn read_queries(text: &str, file: &str, group_by: &str) -> Result<Vec<Query>
     Ok(queries)
 }
 
-fn read_query(line: &str, group_by: &str) -> Result<Query, String> {
-    if !line.starts_with('{') {
-        let (id, text) = line
+fn read_query(entry: &Entry<'_>, group_by: &str) -> Result<Query, String> {
+    if !entry.text.starts_with('{') {
+        let (id, text) = entry
+            .text
             .split_once('\t')
             .ok_or("a query is a JSON object with id and text, or id<tab>text")?;
         return Ok(Query { id: id.to_owned(), text: text.to_owned(), dataset: None });
     }
-    let object: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let object: Value = serde_json::from_str(entry.text).map_err(|error| reason(&error))?;
     let field = |names: &[&str]| {
         names.iter().find_map(|name| match object.get(name)? {
             Value::String(text) => Some(text.clone()),
@@ -98,7 +104,8 @@ fn read_query(line: &str, group_by: &str) -> Result<Query, String> {
             _ => None,
         })
     };
-    let id = field(&["id", "_id", "query_id", "instance_id"]).ok_or("the query has no id")?;
+    let id = field(&QUERY_ID).or_else(|| entry.key.clone());
+    let id = id.ok_or("the query has no id")?;
     let text = field(&["text", "query", "question"]);
     let text = text.ok_or_else(|| format!("query '{id}' has no text"))?;
     Ok(Query { id, text, dataset: field(&[group_by]) })
@@ -327,7 +334,7 @@ pub fn write_run_sr_agents(
 }
 
 /// Lines end at `\n` only; a carriage return before it and blank lines are dropped.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     (1..)
         .zip(text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)))

@@ -1,8 +1,11 @@
-//! Reads files of records: JSON Lines, or a JSON array (by itself or as `skills` of an object),
-//! plain or compressed.
+//! Reads files of records: JSON Lines, a JSON array (by itself or as `skills` of an object) or an
+//! object keyed by their ids, plain or compressed.
 //!
 //! Lines end at `\n` and nowhere else: real texts hold U+2028 and U+0085.
 
+mod fields;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -11,7 +14,9 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use self::fields::{IDENTIFYING, Record};
 use super::document::MAX_DOCUMENT_BYTES;
+use super::folder::{bears_ending, unpacked_name};
 use super::packed::{self, TooMuch};
 use super::{Findings, bounds};
 use crate::diagnostic::Diagnostic;
@@ -19,52 +24,6 @@ use crate::skill::{Fields, Invocation, Origin, Skill, SkillId};
 
 /// The most that is looked at to tell one object from one object per line.
 const MAX_FIRST_LINE_BYTES: u64 = 64 << 20;
-
-/// The spellings in use: ours, SR-Agents' and BEIR's.
-#[derive(Deserialize)]
-struct Record {
-    id: Option<Text>,
-    skill_id: Option<Text>,
-    _id: Option<Text>,
-    name: Option<Text>,
-    title: Option<Text>,
-    description: Option<Text>,
-    content: Option<Text>,
-    text: Option<Text>,
-}
-
-/// A text field that tolerates numbers, as ids often are.
-struct Text(String);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
-        struct AsText;
-        impl Visitor<'_> for AsText {
-            type Value = Text;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a number")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.to_owned()))
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-
-            fn visit_i64<E>(self, number: i64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
-            }
-
-            fn visit_f64<E>(self, number: f64) -> Result<Text, E> {
-                Ok(Text(serde_json::Value::from(number).to_string()))
-            }
-        }
-        field.deserialize_any(AsText)
-    }
-}
 
 /// What came out of a file.
 pub(super) struct Read {
@@ -86,8 +45,7 @@ pub(super) fn read(file: &Path, found: &mut Findings) -> io::Result<Read> {
         Err(error) => intake.stopped(1, &error),
     }
     let Intake { skills, objects, others, stopped, .. } = intake;
-    let endings = [".json", ".jsonl", ".ndjson"];
-    let is_named_so = endings.iter().any(|ending| unpacked_name(file).ends_with(ending));
+    let is_named_so = bears_ending(&unpacked_name(file));
     let is_foreign = (skills.is_empty() && !is_named_so) || (objects == 0 && others > 0);
     Ok(Read { skills, is_foreign: is_foreign && !stopped })
 }
@@ -114,7 +72,7 @@ fn first_text_byte(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
 }
 
 /// Does the file hold one object rather than one per line? Many a `.json` file is JSON Lines, so
-/// its first line decides: it breaks off inside the object, or the object lists `skills`.
+/// its first line decides: it breaks off inside the object, or the object holds records itself.
 fn is_one_object(file: &Path) -> io::Result<bool> {
     #[derive(Deserialize)]
     struct Object {
@@ -131,15 +89,43 @@ fn is_one_object(file: &Path) -> io::Result<bool> {
         && matches!(next_line(&mut reader, &mut line, MAX_FIRST_LINE_BYTES), Ok(Line::Read))
     {}
     Ok(match serde_json::from_slice::<Object>(&line) {
-        Ok(object) => object.skills.is_some(),
+        Ok(object) => object.skills.is_some() || (is_keyed(&line) && is_at_end(&mut reader)),
         Err(error) => error.is_eof(),
     })
 }
 
-/// The file's name in lower case, without the ending that says how it is packed.
-fn unpacked_name(file: &Path) -> String {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name).to_owned()
+/// Does nothing but white space follow?
+fn is_at_end(reader: &mut impl BufRead) -> bool {
+    loop {
+        match reader.fill_buf() {
+            Ok([]) => return true,
+            Ok(bytes) if bytes.trim_ascii().is_empty() => {
+                let blank = bytes.len();
+                reader.consume(blank);
+            }
+            Ok(_) | Err(_) => return false,
+        }
+    }
+}
+
+/// Is this an object of records, keyed by their ids?
+fn is_keyed(json: &[u8]) -> bool {
+    let entries: Result<BTreeMap<String, &RawValue>, _> = serde_json::from_slice(json);
+    entries.is_ok_and(|entries| {
+        !entries.iter().any(|(key, value)| identifies(key, value))
+            && entries.into_values().any(looks_like_record)
+    })
+}
+
+/// Is this a field by which an object is a record itself? An object is none: it may be the record of a
+/// skill of that id.
+fn identifies(key: &str, value: &RawValue) -> bool {
+    IDENTIFYING.contains(&key) && !is_object(value.get().as_bytes())
+}
+
+fn looks_like_record(value: &RawValue) -> bool {
+    let json = value.get().as_bytes();
+    is_object(json) && Record::parse(json).is_ok_and(|record| record.says_anything())
 }
 
 fn read_lines(mut reader: impl BufRead, intake: &mut Intake<'_>) {
@@ -147,7 +133,7 @@ fn read_lines(mut reader: impl BufRead, intake: &mut Intake<'_>) {
     for number in 1.. {
         match next_line(&mut reader, &mut line, MAX_DOCUMENT_BYTES) {
             Ok(Line::Read) if line.trim_ascii().is_empty() => {}
-            Ok(Line::Read) => intake.record(line.trim_ascii_end(), number),
+            Ok(Line::Read) => intake.record(line.trim_ascii_end(), number, None),
             Ok(Line::TooLong) => intake.too_large(is_object(&line), number),
             Ok(Line::None) => return,
             Err(error) => return intake.stopped(number, &error),
@@ -222,39 +208,91 @@ impl<'de> Visitor<'de> for Whole<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
-        let mut line = 1;
-        let mut counted = 0;
+        let mut lines = Lines::of(self.text);
         while let Some(element) = array.next_element::<&RawValue>()? {
-            let at = element.get().as_ptr() as usize - self.text.as_ptr() as usize;
-            line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[counted..at]).count() as u64;
-            counted = at;
-            self.intake.record(element.get().as_bytes(), line);
+            self.intake.record(element.get().as_bytes(), lines.at(element), None);
         }
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let Whole { text, intake } = self;
-        let (mut is_list, mut is_record) = (false, false);
-        while let Some(key) = object.next_key::<String>()? {
-            if key == "skills" {
-                is_list = true;
-                object.next_value_seed(Whole { text, intake: &mut *intake })?;
-            } else {
-                is_record |= ["id", "skill_id", "_id", "name", "title"].contains(&key.as_str());
-                object.next_value::<IgnoredAny>()?;
-            }
+        let mut found = Found::default();
+        // What was read before the object breaks off is kept, as it is of an array.
+        let read = found.read(&mut object, text, intake);
+        if found.is_list {
+            return read;
         }
-        if is_record && !is_list {
-            intake.record(text.as_bytes(), 1);
-        } else if !is_list {
-            let message = "an object that neither is a record nor lists any as  \"skills\"";
+        if found.is_record {
+            read?;
+            intake.record(text.as_bytes(), 1, None);
+        } else if found.keyed.iter().any(|(_, value)| looks_like_record(value)) {
+            let mut lines = Lines::of(text);
+            for (key, value) in &found.keyed {
+                intake.record(value.get().as_bytes(), lines.at(value), Some(key));
+            }
+            read?;
+        } else {
+            read?;
+            let message =
+                "an object that neither is a record nor holds any, as  \"skills\"  or by their ids";
             let finding = Diagnostic::error("broken-json", intake.file, message)
                 .line(1)
                 .hint("write an array of records, or one record per line as JSON Lines");
             intake.found.push(finding);
         }
         Ok(())
+    }
+}
+
+/// What an object turns out to hold.
+#[derive(Default)]
+struct Found<'de> {
+    is_list: bool,
+    is_record: bool,
+    keyed: Vec<(String, &'de RawValue)>,
+}
+
+impl<'de> Found<'de> {
+    fn read<A: MapAccess<'de>>(
+        &mut self,
+        object: &mut A,
+        text: &str,
+        intake: &mut Intake<'_>,
+    ) -> Result<(), A::Error> {
+        while let Some(key) = object.next_key::<String>()? {
+            if key == "skills" {
+                self.is_list = true;
+                object.next_value_seed(Whole { text, intake: &mut *intake })?;
+            } else {
+                let value = object.next_value::<&RawValue>()?;
+                self.is_record |= identifies(&key, value);
+                self.keyed.push((key, value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Counts the lines before each value of a text, from the first one on.
+struct Lines<'a> {
+    text: &'a str,
+    line: u64,
+    counted: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, line: 1, counted: 0 }
+    }
+
+    /// The line of a value that is part of the text; the values must come in their order.
+    fn at(&mut self, value: &RawValue) -> u64 {
+        let at = value.get().as_ptr() as usize - self.text.as_ptr() as usize;
+        let between = &self.text.as_bytes()[self.counted..at];
+        self.line += memchr::memchr_iter(b'\n', between).count() as u64;
+        self.counted = at;
+        self.line
     }
 }
 
@@ -267,8 +305,8 @@ impl<'de> DeserializeSeed<'de> for Whole<'_, '_> {
 }
 
 impl Intake<'_> {
-    /// Takes one record, or says why not.
-    fn record(&mut self, json: &[u8], line: u64) {
+    /// Takes one record, or says why not. What the file calls it (`key`) is its id where it names none.
+    fn record(&mut self, json: &[u8], line: u64, key: Option<&str>) {
         if json.len() as u64 > MAX_DOCUMENT_BYTES {
             return self.too_large(is_object(json), line);
         }
@@ -283,10 +321,9 @@ impl Intake<'_> {
                 return self.found.push(finding);
             }
         };
-        let text = |field: Option<Text>| field.map(|Text(text)| text);
-        let name = text(record.name).or(text(record.title)).filter(|name| !name.trim().is_empty());
-        let id = text(record.id).or(text(record.skill_id)).or(text(record._id));
-        let id = id.filter(|id| !id.is_empty());
+        let given = |text: String| Some(text).filter(|text| !text.is_empty());
+        let name = given(record.name);
+        let id = given(record.id).or_else(|| given(key.unwrap_or_default().to_owned()));
         if id.is_none() && name.is_some() {
             let finding = Diagnostic::warning("no-id", self.file, "no id; the name is used")
                 .line(line)
@@ -308,8 +345,8 @@ impl Intake<'_> {
         let skill = Skill {
             name,
             id: SkillId::new(id),
-            description: text(record.description).unwrap_or_default(),
-            content: text(record.content).or(text(record.text)).unwrap_or_default(),
+            description: record.description,
+            content: record.content,
             fields: Fields::new(),
             invocation: Invocation::Automatic,
             origin: Origin { file: self.file.to_path_buf(), line: Some(line) },
@@ -346,18 +383,17 @@ impl Intake<'_> {
 
     /// The record, or what is wrong and on which line of the file.
     fn parse(&mut self, json: &[u8], line: u64) -> Result<Record, (String, u64)> {
-        // A list of eight would pass for a record, field by field.
         if !is_object(json) {
             return Err(("not an object".to_owned(), line));
         }
-        let record = match serde_json::from_slice(json) {
+        let record = match Record::parse(json) {
             Err(_) if std::str::from_utf8(json).is_err() => {
                 self.found.push(not_utf8(self.file, line));
-                serde_json::from_str(&String::from_utf8_lossy(json))
+                Record::parse(String::from_utf8_lossy(json).as_bytes())
             }
             read => read,
         };
-        record.map_err(|error: serde_json::Error| {
+        record.map_err(|error| {
             let reason = format!("{} (column {})", sentence(&error), error.column());
             (reason, line + error.line().saturating_sub(1) as u64)
         })

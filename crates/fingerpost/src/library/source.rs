@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folder::find_file;
 use super::walk::{self, FirstPaths};
 use super::{Findings, Layout, Root};
 
@@ -41,13 +42,32 @@ pub(super) fn files(root: &Root, seen: &mut FirstPaths, found: &mut Findings) ->
         return Ok(Files::Records(corpus));
     }
     let (paths, repeated) = walk::documents(root, seen, found)?;
+    // A tree may well hold a list of its own skills, so documents come before `skills.jsonl`.
+    let is_named = root.layout == Layout::Detect && !root.discovered;
+    if paths.is_empty()
+        && repeated == 0
+        && is_named
+        && let Some(skills) = find_file(&root.path, &["skills.jsonl", "skills.json"])
+    {
+        return Ok(Files::Records(skills));
+    }
     Ok(Files::Documents { paths, repeated })
 }
 
-/// The corpus of a BEIR folder, or of an SR-Agents one.
+/// The corpus of a BEIR folder, or of SRA-Bench, whose toolkit keeps it in a folder of its own beside
+/// the instances.
 fn corpus_file(folder: &Path) -> Option<PathBuf> {
-    ["corpus.jsonl", "corpus.json"]
-        .iter()
-        .flat_map(|name| ["", ".zst", ".gz"].map(|ending| folder.join(format!("{name}{ending}"))))
-        .find(|file| file.is_file())
+    let beside_instances = || {
+        let names = ["corpus/corpus.jsonl", "corpus/corpus.json"];
+        find_file(folder, &names).filter(|_| folder.join("instances").is_dir())
+    };
+    find_file(folder, &["corpus.jsonl", "corpus.json"]).or_else(beside_instances)
+}
+
+/// A corpus that is published as a zip archive and has not been unpacked.
+pub(super) fn zipped_corpus(folder: &Path) -> Option<PathBuf> {
+    let names = ["corpus.json.zip", "corpus.jsonl.zip"];
+    let places =
+        names.iter().flat_map(|name| [folder.join(name), folder.join("corpus").join(name)]);
+    places.into_iter().find(|file| file.is_file())
 }

@@ -1,5 +1,6 @@
 //! Does loading keep every good skill, and say of every bad one where it is and what to do?
 
+mod benchmarks;
 mod discover;
 mod document;
 mod limits;
@@ -18,16 +19,16 @@ use fingerpost::skill::Skill;
 use tempfile::TempDir;
 
 /// Files made for one test.
-struct Fixture {
+pub(crate) struct Fixture {
     folder: TempDir,
 }
 
 impl Fixture {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: TempDir::new().unwrap() }
     }
 
-    fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         let file = self.path(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, content).unwrap();
@@ -35,13 +36,13 @@ impl Fixture {
     }
 
     /// A sound skill in the folder `path`.
-    fn skill(self, path: &str) -> Self {
+    pub(crate) fn skill(self, path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap();
         let text = format!("---\nname: {name}\ndescription: About {name}.\n---\nBody.\n");
         self.file(&format!("{path}/SKILL.md"), text)
     }
 
-    fn path(&self, below: &str) -> PathBuf {
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.folder.path().join(below)
     }
 
@@ -101,7 +102,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn zstandard(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 

@@ -5,6 +5,7 @@ mod compile;
 mod data;
 mod examples;
 mod exclusions;
+mod judged;
 mod ledger;
 mod library;
 mod measures;

@@ -143,7 +143,7 @@ fn a_window_of_gigabytes() {
         "window.jsonl.zst",
         packed.finish().unwrap(),
         expect![[r#"
-            $ROOT/window.jsonl.zst: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+            $ROOT/window.jsonl.zst: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
             $ROOT/window.jsonl.zst:1: error[unreadable]: reading stopped here: Frame requires too much memory for decoding; the 0 skills before this line were kept; the file is damaged or cut short: fetch it again
         "#]],
     );

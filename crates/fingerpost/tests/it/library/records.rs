@@ -226,9 +226,9 @@ fn a_file_cut_in_its_first_bytes_is_no_reason_to_fail() {
         a ["alpha", "First.", "Body a."]
         b ["beta", "Second.", "Body b."]
         c ["gamma", "Third.", "Body c."]
-        $ROOT/cut.gz: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/cut.gz: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
         $ROOT/cut.gz:1: error[unreadable]: reading stopped here: unexpected end of file; the 0 skills before this line were kept; the file is damaged or cut short: fetch it again
-        $ROOT/cut.zst: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/cut.zst: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
         $ROOT/cut.zst:1: error[unreadable]: reading stopped here: incomplete frame; the 0 skills before this line were kept; the file is damaged or cut short: fetch it again
     "#]]);
 }
@@ -247,7 +247,7 @@ fn arrays() {
         "empty.json",
         " [ ]\n",
         expect![[r#"
-            $ROOT/empty.json: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+            $ROOT/empty.json: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
         "#]],
     );
 }
@@ -348,15 +348,15 @@ fn objects() {
         "other.json",
         "{\n  \"version\": 2,\n  \"items\": []\n}\n",
         expect![[r#"
-            $ROOT/other.json: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-            $ROOT/other.json:1: error[broken-json]: an object that neither is a record nor lists any as  "skills"; write an array of records, or one record per line as JSON Lines
+            $ROOT/other.json: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+            $ROOT/other.json:1: error[broken-json]: an object that neither is a record nor holds any, as  "skills"  or by their ids; write an array of records, or one record per line as JSON Lines
         "#]],
     );
     check(
         "wrong.json",
         "{\n  \"skills\": {\"a\": 1}\n}\n",
         expect![[r#"
-            $ROOT/wrong.json: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+            $ROOT/wrong.json: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
             $ROOT/wrong.json:2: error[broken-json]: the array is broken: invalid type: map, expected an array of records; the records before this line were kept; mend the file, or write one record per line as JSON Lines
         "#]],
     );

@@ -41,8 +41,8 @@ fn nothing_found_says_what_a_library_is() {
     let roots = ["empty", "none.jsonl", "good"].map(|root| fixture.root(root));
     fixture.check_roots(&roots, expect![[r#"
         good ["good", "About good.", "Body."]
-        $ROOT/empty: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/none.jsonl: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/empty: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/none.jsonl: warning[no-skills]: no skill found here; a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
     "#]]);
 }
 
@@ -82,15 +82,15 @@ fn a_file_of_something_else_is_an_error() {
         shown += &format!("{error}\n");
     }
     expect![[r#"
-        $ROOT/notes.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/notes.txt.gz holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/empty.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/notes.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/notes.json.zst holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/log.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/folder/corpus.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/utf-16.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
-        $ROOT/zeros.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or a BEIR folder
+        $ROOT/notes.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/notes.txt.gz holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/empty.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/notes.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/notes.json.zst holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/log.txt holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/folder/corpus.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/utf-16.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
+        $ROOT/zeros.jsonl holds no skills: a library is a folder of SKILL.md folders, a .json or .jsonl file of records, or the folder of a benchmark (BEIR, SRA-Bench)
     "#]]
     .assert_eq(&fixture.without_folder(&shown));
 }
