@@ -52,8 +52,18 @@ pub(crate) fn pages(name: &str) -> anyhow::Result<()> {
     run("target/release/fingerpost", &export)
 }
 
-/// What small models can bear. The replay test uses the same.
-const SETTINGS: [&str; 6] = ["--context", "5000", "--page-tokens", "800", "--attempts", "2"];
+/// What small models can bear, and the words that the recorded answers belong to. The replay test uses the
+/// same.
+const SETTINGS: [&str; 8] = [
+    "--context",
+    "5000",
+    "--page-tokens",
+    "800",
+    "--attempts",
+    "2",
+    "--prompts",
+    "examples/replies/prompts",
+];
 
 /// A server, until dropped.
 struct Server {

@@ -255,7 +255,7 @@ fn cases(record: &Record, library: &Library) -> Vec<Case> {
         };
         let marks = [' ', '.', ',', ';', ':', '\'', '…'];
         let request = rest[..at].trim_matches(marks).to_owned();
-        cases.push(Case { request, skill: Some(SkillId::new(id.as_str())) });
+        cases.push(Case::new(request, Some(SkillId::new(id.as_str()))));
         rest = rest[at + name.len()..].trim_start_matches(marks);
     }
     cases

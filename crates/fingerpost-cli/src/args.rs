@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod compile;
 mod retriever;
 
 use std::num::NonZeroUsize;
@@ -7,12 +8,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
-use fingerpost::page::prompt::LanguageChoice;
-use fingerpost::protocol::{Against, Protocol};
 
+pub(crate) use self::compile::{Compile, WriterName};
 pub(crate) use self::retriever::{RetrieverArgs, config_of, request};
 use crate::embedder::EmbedderArgs;
-use crate::llm::{ElsewhereArgs, LlmArgs, ModelArgs};
+use crate::llm::{ElsewhereArgs, ModelArgs};
 use crate::route::{Chooser, ChoosingArgs};
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
@@ -279,55 +279,6 @@ pub(crate) struct Compare {
 pub(crate) struct Doctor {
     #[command(flatten)]
     pub(crate) library: FirstLibraryArgs,
-}
-
-/// How neighborhoods are made.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct NeighborhoodArgs {
-    /// Cosine distance below which skills are look-alikes [default: measured in the library].
-    #[arg(long, value_name = "X")]
-    pub(crate) max_distance: Option<f64>,
-    /// K-means buckets [default: as many as hold about 130 skills each].
-    #[arg(long, value_name = "N")]
-    pub(crate) buckets: Option<NonZeroUsize>,
-    /// Members of a neighborhood at most.
-    #[arg(long, value_name = "N", default_value = "10")]
-    pub(crate) max_size: NonZeroUsize,
-    /// Link inside buckets only, as the paper does; look-alikes in different buckets are lost.
-    #[arg(long)]
-    pub(crate) plain: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Compile {
-    #[command(flatten)]
-    pub(crate) library: FirstLibraryArgs,
-    #[command(flatten)]
-    pub(crate) neighborhood: NeighborhoodArgs,
-    /// Compute everything anew, instead of placing what changed; known pages stay.
-    #[arg(long)]
-    pub(crate) rebuild: bool,
-    /// Who writes pages: `local` chooses from the documents, without a model; `llm` is a model.
-    #[arg(long, value_name = "WRITER", default_value = "local")]
-    pub(crate) writer: WriterName,
-    /// What a page is written against: the neighborhood of its skill, or the skill's own rivals, which are
-    /// those that would win requests meant for it.
-    #[arg(long, value_name = "neighborhood|rivals", default_value_t = Protocol::ours().against)]
-    pub(crate) against: Against,
-    /// Language of the pages: auto follows the documents.
-    #[arg(long, value_name = "LANG", default_value_t)]
-    pub(crate) lang: LanguageChoice,
-    /// Write those pages again that are flagged or missing; what is pinned stays.
-    #[arg(long)]
-    pub(crate) fix_flagged: bool,
-    #[command(flatten)]
-    pub(crate) llm: LlmArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WriterName {
-    Local,
-    Llm,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,6 @@
 //! `fingerpost atlas`: figures of a compiled library, its map, and a sweep of settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 
@@ -9,6 +9,7 @@ use fingerpost::eval::{Qrels, read_qrels};
 use fingerpost::map::draw;
 use fingerpost::neighborhood::{Buckets, document_imposed_error, duplicates, structure, sweep};
 use fingerpost::numbers;
+use fingerpost::protocol::ProtocolName;
 use fingerpost::search::tuning::{Trial, Trust, Tuning};
 use fingerpost::snapshot::{FORMAT, Snapshot};
 use fingerpost::store::old::OldAtlas;
@@ -43,8 +44,10 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     let structure = structure(snapshot.vectors()?, neighborhoods, global.seed);
     let same = same(snapshot, &args.library, global)?;
     let pages = head.pages;
+    let named = head.protocol.name();
     snapshot.sound()?;
     if global.json {
+        let settings: BTreeMap<_, _> = head.protocol.settings().into_iter().collect();
         let answer = json!({
             "skills": snapshot.len(),
             "neighborhoods": neighborhoods.len(),
@@ -60,6 +63,8 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
             "format": FORMAT,
             "profile": head.profile,
             "protocol": head.protocol,
+            "protocol_name": named.0.to_string(),
+            "settings": settings,
             "calibration": head.calibration,
             "structure": structure,
             "duplicates": same,
@@ -93,6 +98,7 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
         "similarity: {:.3} within a neighborhood, {:.3} to the nearest outside",
         structure.within, structure.nearest_outside
     )?;
+    print_protocol(&named, &mut out)?;
     writeln!(out, "look-alikes: {}", head.calibration)?;
     writeln!(out, "vectors: {}", head.profile)?;
     print_tuning(&head.tuning, &mut out)?;
@@ -113,6 +119,19 @@ fn run_stats(args: &Stats, global: &Global) -> anyhow::Result<Exit> {
     }
     print_same(&same, &mut out)?;
     Ok(Exit::Done)
+}
+
+/// The protocol with a name that comes nearest, and what is not as it has it.
+fn print_protocol(
+    (name, differing): &(ProtocolName, Vec<(&'static str, String)>),
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let but = if differing.is_empty() { "" } else { ", but for" };
+    writeln!(out, "protocol: {name}{but}")?;
+    for (setting, value) in differing {
+        writeln!(out, "  {FAINT}{setting}: {value}{FAINT:#}")?;
+    }
+    Ok(())
 }
 
 /// Takes over what an atlas of an earlier version, or of somebody else, keeps.

@@ -6,20 +6,17 @@ use std::time::Instant;
 
 use fingerpost::compile::{CompileReport, Model, Writer};
 use fingerpost::contract::{CompileAnswer, Freshness};
-use fingerpost::neighborhood::{NeighborhoodConfig, Probing, Threshold};
-use fingerpost::page::Language;
 use fingerpost::page::llm::{Neighborhood, Written};
-use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::page::write::Again;
-use fingerpost::protocol::{Against, Protocol};
+use fingerpost::protocol::Against;
 use fingerpost::skill::SkillId;
 use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
 
-use crate::args::{Compile, Global, NeighborhoodArgs, WriterName};
+use crate::args::{Compile, Global, WriterName};
 use crate::embedder;
 use crate::llm::{self, Finished, Summary};
-use crate::output::{self, CAUTION, Exit, FAINT, STRONG, UsageError, plural};
+use crate::output::{self, CAUTION, Exit, FAINT, STRONG, plural};
 use crate::source::{Settings, Source, wait_for_turn};
 
 /// The contract of `--json`, and what a model took.
@@ -40,12 +37,8 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let source = Source::of(&library, global)?;
     let kept = source.atlas.head().map(|head| head.protocol);
     let embedder = embedder::open_for(&library.embedder, kept.as_ref(), &source, global)?;
-    let protocol = Protocol {
-        neighborhood: config(&args.neighborhood, global)?,
-        language: language(args)?,
-        against: args.against,
-        ..Protocol::ours()
-    };
+    let protocol = args.protocol(global)?;
+    let (against, writing) = (protocol.against, protocol.writing);
     let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
     // One compiles at a time, so that nobody pays for the same pages beside us.
     let claim = wait_for_turn(&source.atlas, global)?;
@@ -60,7 +53,8 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let (snapshot, report) = match args.writer {
         WriterName::Local => source.compile(&settings, &claim, global)?,
         WriterName::Llm => {
-            let identity = args.llm.identity(&args.lang, args.against, global)?;
+            let config = args.llm.config(&args.lang, writing, global)?;
+            let identity = args.llm.identity(&config, against)?;
             let ledger = RefCell::new(Some(source.ledger(global)?));
             let write = |work: &[Neighborhood<'_>],
                          on_page: &(dyn Fn(&SkillId, &Written) + Sync)| {
@@ -71,7 +65,7 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
                     *finished.borrow_mut() = Some(Ok(Some(Finished { summary, exit })));
                     return;
                 }
-                let done = llm::write(&args.llm, &args.lang, ledger, work, on_page, global);
+                let done = llm::write(&args.llm, config.clone(), ledger, work, on_page, global);
                 *finished.borrow_mut() = Some(done);
             };
             settings.writer = Writer::Model(Model { identity, write: &write });
@@ -106,44 +100,6 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
 fn is_idle(report: &CompileReport) -> bool {
     let CompileReport { added, changed, removed, embedded, partition, written, .. } = report;
     added + changed + removed + embedded + written == 0 && partition.is_none()
-}
-
-/// The language of what is written without a model: also of what a model has not written yet.
-fn language(args: &Compile) -> anyhow::Result<Option<Language>> {
-    let code = match &args.lang {
-        LanguageChoice::Auto => None,
-        LanguageChoice::Named(code) => Some(code.as_str()),
-    };
-    match (code, args.writer) {
-        (None, _) => Ok(None),
-        (Some("en"), _) => Ok(Some(Language::English)),
-        (Some("zh"), _) => Ok(Some(Language::Chinese)),
-        (Some(_), WriterName::Llm) => Ok(None),
-        (Some(code), WriterName::Local) => {
-            let message = format!("the local writer knows en and zh, not '{code}'; use auto");
-            Err(UsageError::new(message).into())
-        }
-    }
-}
-
-fn config(args: &NeighborhoodArgs, global: &Global) -> anyhow::Result<NeighborhoodConfig> {
-    let max_distance = match args.max_distance {
-        None => Threshold::Calibrated,
-        Some(distance) if (0.0..=2.0).contains(&distance) => Threshold::Fixed(distance),
-        Some(distance) => {
-            let message =
-                format!("--max-distance is {distance}: a cosine distance lies between 0 and 2");
-            return Err(UsageError::new(message).into());
-        }
-    };
-    Ok(NeighborhoodConfig {
-        buckets: args.buckets.map(std::num::NonZeroUsize::get),
-        max_distance,
-        max_size: args.max_size.get(),
-        seed: global.seed,
-        probing: if args.plain { Probing::Plain } else { Probing::default() },
-        ..NeighborhoodConfig::default()
-    })
 }
 
 fn print(snapshot: &Snapshot, report: Option<&CompileReport>) -> anyhow::Result<()> {

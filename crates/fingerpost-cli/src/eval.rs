@@ -96,9 +96,8 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
     }
     // Files come first, since whoever reads the figures may stop reading; the figures are printed in any
     // case, since they may have cost hours.
-    let run_file = eval.run_out.as_deref();
-    let run_file =
-        run_file.map(|file| (file, write_run(file, &run, &qrels, &evaluation, &tag(eval))));
+    let (run_file, tag) = (eval.run_out.as_deref(), tag(eval, llm.as_ref()));
+    let run_file = run_file.map(|file| (file, write_run(file, &run, &qrels, &evaluation, &tag)));
     let qrels_file = eval.qrels_out.as_deref().map(|file| (file, write_qrels(file, &qrels)));
     if global.json {
         output::print_json(&Answer { evaluation: &evaluation, llm })?;
@@ -125,7 +124,7 @@ fn depth(eval: &Eval) -> usize {
     eval.depth.unwrap_or_else(|| largest.max(100))
 }
 
-fn tag(eval: &Eval) -> String {
+fn tag(eval: &Eval, llm: Option<&Summary>) -> String {
     let retriever = &eval.retriever;
     let by = match retriever.retriever.or(retriever.reference.then_some(Retriever::Bm25)) {
         Some(by) => by.to_string(),
@@ -136,7 +135,10 @@ fn tag(eval: &Eval) -> String {
         None if by == "default" => by,
         None => format!("{by}-{}{mode}", retriever.view.unwrap_or_default()),
         Some(Chooser::Local) => format!("{by}-full-local"),
-        Some(Chooser::Llm) => format!("{by}-full-llm-{}", eval.choosing.cards),
+        Some(Chooser::Llm) => {
+            let cards = llm.map(|summary| summary.cards).unwrap_or_default();
+            format!("{by}-full-llm-{cards}")
+        }
     }
 }
 

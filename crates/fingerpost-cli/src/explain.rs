@@ -31,9 +31,9 @@ pub(crate) struct ExplainArgs {
     /// How candidates are found; by default by BM25 over words, cut or whole as the library's own test found better.
     #[arg(long)]
     retriever: Option<Retriever>,
-    /// Candidates shown to the chooser.
-    #[arg(long, value_name = "N", default_value_t = ChoosingArgs::default().pool)]
-    pool: usize,
+    /// Candidates shown to the chooser [default: 10].
+    #[arg(long, value_name = "N")]
+    pool: Option<usize>,
     /// Tell about this skill, by id or name, whether it was a candidate or not.
     #[arg(long, value_name = "SKILL")]
     skill: Option<String>,
@@ -46,10 +46,10 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let mut router = router(&reading, &args.library, args.retriever, &choosing, global)?;
     router.encoder = encoder::of(&reading, &args.library, Requests::Forgotten, global)?;
     let by = args.retriever.unwrap_or(Retriever::Bm25);
-    let tuning = &snapshot.head().tuning;
+    let head = snapshot.head();
     let config = match args.retriever {
-        Some(by) => config_of(by, View::Raw, tuning),
-        None => tuning.config(View::Raw),
+        Some(by) => config_of(by, View::Raw, head),
+        None => head.tuning.config(View::Raw),
     };
     let raw = searcher(&reading, &args.library, by, &config, global)?;
     let request = router.read(&args.request)?;

@@ -69,7 +69,9 @@ fn taken(line: Line, reading: &Reading, force: bool) -> anyhow::Result<Result<Ke
     let members = members(reading, skill)?;
     let page = Page { trigger: line.trigger, boundary: line.boundary, body: line.body };
     let of = snapshot.skill(skill)?;
-    let mut row = adopt(page, &of, &company(reading, &of, &members), line.status, &line.writer);
+    let (company, alone) =
+        (company(reading, &of, &members), snapshot.head().protocol.writing.alone);
+    let mut row = adopt(page, &of, &company, line.status, &line.writer, alone);
     let broken = row.findings.iter().find(|finding| finding.breaks());
     if let (Some(broken), false) = (broken, force) {
         let because =

@@ -6,12 +6,12 @@
 mod args;
 mod elsewhere;
 mod model;
+mod prompts;
 mod teller;
 
 use fingerpost::atlas::{Ledger, Spent};
 use fingerpost::chat::ChatError;
-use fingerpost::page::llm::{Neighborhood, Outcome, Wanted, Written};
-use fingerpost::page::prompt::LanguageChoice;
+use fingerpost::page::llm::{LlmConfig, Neighborhood, Outcome, Wanted, Written};
 use fingerpost::reply::Tally;
 use fingerpost::skill::SkillId;
 use fingerpost_models::campaign::{Batched, Errand, Ingest, Ingested, PageWork};
@@ -20,6 +20,7 @@ use serde::Serialize;
 pub(crate) use self::args::{ElsewhereArgs, LlmArgs, ModelArgs};
 pub(crate) use self::elsewhere::Elsewhere;
 pub(crate) use self::model::{Model, Work, price, told};
+pub(crate) use self::prompts::templates;
 use crate::args::Global;
 use crate::output::{self, Exit, UsageError, plural};
 
@@ -64,7 +65,7 @@ pub(crate) struct Finished {
 /// beside us.
 pub(crate) fn write(
     args: &LlmArgs,
-    lang: &LanguageChoice,
+    config: LlmConfig,
     ledger: Ledger,
     work: &[Neighborhood<'_>],
     on_page: &(dyn Fn(&SkillId, &Written) + Sync),
@@ -76,18 +77,14 @@ pub(crate) fn write(
     let api = args.elsewhere.batch.unwrap_or(args.server.api);
     let wish = Work { doing: "writing", noun: "page", asks: args.elsewhere.asks() };
     let model = Model::open(&args.server, api.into(), &wish, ledger, global)?;
-    let config = args.config(lang, global);
+    let attempts = config.attempts;
     // Who only wants to know what would be asked wants nothing to be kept.
     let on_page =
         if args.elsewhere.only_tells() { &|_: &SkillId, _: &Written| () } else { on_page };
     let pages = PageWork { campaign: &model.campaign, config, neighborhoods: work, on_page };
     let pass = || pages.pass();
     let elsewhere = Elsewhere {
-        errand: Errand {
-            campaign: &model.campaign,
-            attempts: args.server.attempts.get(),
-            pass: &pass,
-        },
+        errand: Errand { campaign: &model.campaign, attempts, pass: &pass },
         model: &model,
         server: &args.server,
         how: &args.elsewhere,

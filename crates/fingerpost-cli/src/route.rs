@@ -8,6 +8,9 @@ use std::num::NonZeroUsize;
 use clap::{Args, ValueEnum};
 use fingerpost::contract::RouteAnswer;
 use fingerpost::index::Scratch;
+use fingerpost::numbers;
+use fingerpost::protocol::Choosing;
+use fingerpost::route::llm::Answering;
 use fingerpost::route::{Decision, Route, RouteConfig, Router};
 use fingerpost::search::Retriever;
 use fingerpost::snapshot::Snapshot;
@@ -56,16 +59,17 @@ pub(crate) enum Chooser {
 #[command(next_help_heading = "Choosing")]
 pub(crate) struct ChoosingArgs {
     /// Candidates for the chooser: so many by the retriever, and, for `local`, so many by phrases and by
-    /// meaning.
-    #[arg(long, value_name = "N", default_value_t = Self::default().pool)]
-    pub(crate) pool: usize,
+    /// meaning [default: 10].
+    #[arg(long, value_name = "N")]
+    pub(crate) pool: Option<usize>,
     /// Skills in the answer at most; more than one only where the request needs it.
     #[arg(long, value_name = "N", default_value_t = Self::default().max)]
     pub(crate) max: usize,
     /// Answer with a skill even if none fits.
     #[arg(long, overrides_with = "allow_none")]
     pub(crate) always: bool,
-    /// Answer none where no skill fits, which is the default; of this and --always the last one counts.
+    /// Answer none where no skill fits, which is the default unless the atlas has the paper's protocol; of this
+    /// and --always the last one counts.
     #[arg(long, overrides_with = "always")]
     pub(crate) allow_none: bool,
     /// Answer none where the choice is less sure than this, from 0 to 1: of those that are 0.9 sure, nine of
@@ -73,12 +77,12 @@ pub(crate) struct ChoosingArgs {
     #[arg(long, value_name = "X", default_value_t = Self::default().min_confidence, value_parser = share, conflicts_with = "always")]
     pub(crate) min_confidence: f64,
     /// What a card shows beside name and description: base (nothing), boundary, or ids (the boundary
-    /// with ids for names, an ablation).
-    #[arg(long, value_name = "ARM", default_value_t = Self::default().cards)]
-    pub(crate) cards: Cards,
-    /// llm: ask so often, with the candidates rotated, and let the votes decide.
-    #[arg(long, value_name = "N", default_value_t = Self::default().rotate)]
-    pub(crate) rotate: NonZeroUsize,
+    /// with ids for names, an ablation) [default: boundary].
+    #[arg(long, value_name = "ARM")]
+    pub(crate) cards: Option<Cards>,
+    /// llm: ask so often, with the candidates rotated, and let the votes decide [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) rotate: Option<NonZeroUsize>,
     /// llm: tokens of an answer; more for models that think aloud.
     #[arg(long, value_name = "N", default_value_t = Self::default().answer_tokens)]
     pub(crate) answer_tokens: u32,
@@ -103,14 +107,31 @@ impl Chooser {
 impl Default for ChoosingArgs {
     fn default() -> Self {
         Self {
-            pool: 10,
+            pool: None,
             max: 1,
             always: false,
             allow_none: false,
             min_confidence: 0.0,
-            cards: Cards::Boundary,
-            rotate: NonZeroUsize::MIN,
+            cards: None,
+            rotate: None,
             answer_tokens: 1000,
+        }
+    }
+}
+
+impl ChoosingArgs {
+    /// How a skill is chosen: as the atlas has it, and as the arguments say.
+    pub(crate) fn over(&self, kept: Choosing) -> Choosing {
+        Choosing {
+            pool: self.pool.map_or(kept.pool, |pool| pool.max(1)),
+            cards: self.cards.unwrap_or(kept.cards),
+            answering: match (self.always, self.allow_none) {
+                (true, _) => Answering::Always,
+                (_, true) => Answering::OrNone,
+                _ => kept.answering,
+            },
+            rotate: self.rotate.map_or(kept.rotate, NonZeroUsize::get),
+            ..kept
         }
     }
 }
@@ -124,16 +145,19 @@ pub(crate) fn router<'a>(
     global: &Global,
 ) -> anyhow::Result<Router<'a>> {
     let snapshot = &reading.snapshot;
-    let usual = snapshot.route_config();
+    let Choosing { pool, cards, answering, .. } = choosing.over(snapshot.head().protocol.choosing);
     let config = RouteConfig {
-        none_below: if choosing.always { 0.0 } else { usual.none_below },
+        none_below: match answering {
+            Answering::Always => 0.0,
+            Answering::OrNone => numbers::none::BELOW,
+        },
         min_confidence: choosing.min_confidence,
         max: choosing.max.max(1),
-        cards: choosing.cards,
+        cards,
     };
-    let mut router = snapshot.router(config, choosing.pool.max(1));
+    let mut router = snapshot.router(config, pool);
     if let Some(by) = retriever {
-        let config = config_of(by, View::Full, &snapshot.head().tuning);
+        let config = config_of(by, View::Full, snapshot.head());
         router.finder = searcher(reading, library, by, &config, global)?;
     }
     Ok(router)
@@ -175,7 +199,8 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
     let freshness = reading.freshness();
     let chosen = (route, &hits[..]);
     let (snapshot, by) = (&reading.snapshot, chooser.name());
-    let answer = RouteAnswer::new(snapshot, freshness, request, by, choosing.cards, chosen);
+    let cards = router.config.cards;
+    let answer = RouteAnswer::new(snapshot, freshness, request, by, cards, chosen);
     if global.json {
         output::print_json(&Answer { answer, llm })?;
     } else {

@@ -64,11 +64,14 @@ pub(crate) fn plain_searcher<'a>(
     retriever: &RetrieverArgs,
     global: &Global,
 ) -> anyhow::Result<Option<Searcher<'a>>> {
-    let Some((by, config)) = retriever.plain(&reading.snapshot.head().tuning)? else {
+    let Some((by, config)) = retriever.plain(reading.snapshot.head())? else {
         return Ok(None);
     };
-    let requests = if retriever.reference { Requests::ToTheLetter } else { Requests::Careful };
-    Ok(Some(Searcher { reading: requests, ..searcher(reading, library, by, &config, global)? }))
+    let mut searcher = searcher(reading, library, by, &config, global)?;
+    if retriever.reference {
+        searcher.reading = Requests::ToTheLetter;
+    }
+    Ok(Some(searcher))
 }
 
 /// A searcher of this kind, over this index of terms; what had to be made for it is kept for the
@@ -102,7 +105,7 @@ pub(crate) fn searcher<'a>(
         }
         anyhow::Ok(Dense { index, embedder })
     });
-    Ok(snapshot.searcher(by, config, dense.transpose()?, Requests::Careful)?)
+    Ok(snapshot.searcher(by, config, dense.transpose()?, snapshot.reading())?)
 }
 
 /// Rank, score, id, and as much of the description as the line holds.

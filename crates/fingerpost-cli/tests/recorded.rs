@@ -25,10 +25,13 @@ fn compile(folder: &Path, threads: &str) -> (Value, String) {
     copy(&repository().join("examples/library"), &folder.join("library"));
     let replies = repository().join(format!("examples/replies/{MODEL}.jsonl"));
     let replies = replies.display().to_string();
+    // The answers are bound to the words in which they were asked for, so these are kept beside them.
+    let prompts = repository().join("examples/replies/prompts").display().to_string();
     let mut arguments = vec!["compile", "library", "--writer", "llm", "--model", MODEL];
     // As it was recorded: xtask/src/model.rs.
     arguments.extend(["--context", "5000", "--page-tokens", "800", "--attempts", "2"]);
-    arguments.extend(["--replay", &replies, "--threads", threads, "--json"]);
+    arguments.extend(["--prompts", &prompts, "--replay", &replies]);
+    arguments.extend(["--threads", threads, "--json"]);
     let output = run(folder, &arguments);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{told}");

@@ -128,6 +128,18 @@ pub fn estimate_tokens(text: &str) -> usize {
     (ascii * 2).div_ceil(7) + others
 }
 
+/// The beginning of a text that is estimated at so many tokens at most.
+pub fn within_tokens(text: &str, tokens: usize) -> &str {
+    let (mut ascii, mut others) = (0_usize, 0);
+    for (at, c) in text.char_indices() {
+        *if c.is_ascii() { &mut ascii } else { &mut others } += 1;
+        if (ascii * 2).div_ceil(7) + others > tokens {
+            return &text[..at];
+        }
+    }
+    text
+}
+
 /// What a model answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
@@ -439,5 +451,18 @@ mod tests {
         let english = estimate_tokens("The quick brown fox jumps over the lazy dog.");
         assert!((10..=14).contains(&english), "{english}");
         assert_eq!(estimate_tokens("年终奖怎么计税"), 7);
+    }
+
+    #[test]
+    fn a_text_is_cut_where_its_tokens_end() {
+        let mixed = "The 年终奖 of 3.6 万元, taxed alone";
+        for tokens in 0..20 {
+            let start = within_tokens(mixed, tokens);
+            assert!(estimate_tokens(start) <= tokens);
+            let next = mixed[start.len()..].chars().next();
+            let longer = next.map(|c| format!("{start}{c}"));
+            assert!(longer.is_none_or(|longer| estimate_tokens(&longer) > tokens), "{start}");
+        }
+        assert_eq!(within_tokens(mixed, 100), mixed);
     }
 }

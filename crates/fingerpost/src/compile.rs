@@ -219,10 +219,11 @@ fn pages(
         local: LocalConfig { language: job.protocol.language },
         again: job.again,
         min_contrast: job.protocol.neighborhood.min_contrast,
+        alone: job.protocol.writing.alone,
     };
-    let mut known =
-        Known { kept: kept.rows(job.library, &job.mark.roots), before: BTreeMap::new() };
+    let mut known = Known { kept: kept.rows(job.library, &job.mark.roots), ..Known::default() };
     if let Some(before) = before {
+        known.alone = before.head().protocol.writing.alone;
         let rows = before.page_rows()?.iter();
         known.before = rows.map(|row| (row.skill.clone(), row.clone())).collect();
     }

@@ -39,7 +39,7 @@ use crate::page::Pages;
 use crate::skill::SkillIdx;
 use crate::store::Blob;
 use crate::text::{Tokenizer, for_each_term, is_idle};
-use crate::view::{FieldWeights, View};
+use crate::view::{Extent, FieldWeights, View};
 
 /// Everything that decides what an index of a given library holds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -50,6 +50,9 @@ pub struct SparseConfig {
     pub tokenizer: Tokenizer,
     /// Which text of each skill is indexed.
     pub view: View,
+    /// How much of document and page the view shows; indexes that do not say hold what is new.
+    #[serde(default, skip_serializing_if = "Extent::is_usual")]
+    pub extent: Extent,
     /// How often each field counts.
     #[serde(default)]
     pub fields: FieldWeights,
@@ -59,13 +62,16 @@ impl SparseConfig {
     /// Words and pairs of words, whatever their endings: what the local chooser reads.
     pub fn phrases(view: View) -> Self {
         let (model, tokenizer) = (SparseModel::Cosine, Tokenizer::Phrases);
-        Self { model, tokenizer, view, fields: FieldWeights::default() }
+        Self { model, tokenizer, view, ..Self::default() }
     }
 }
 
 impl fmt::Display for SparseConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, view {}, tokenizer {}", self.model, self.view, self.tokenizer)?;
+        if !self.extent.is_usual() {
+            write!(f, ", text {}", self.extent)?;
+        }
         match self.fields {
             FieldWeights { name: 1, description: 1 } => Ok(()),
             FieldWeights { name, description } => {

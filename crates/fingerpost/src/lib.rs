@@ -50,7 +50,7 @@ pub mod map;
 pub mod neighborhood;
 pub mod numbers;
 pub mod page;
-mod prompt;
+pub mod prompt;
 pub mod protocol;
 pub mod reply;
 pub mod request;

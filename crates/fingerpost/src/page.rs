@@ -46,6 +46,33 @@ pub struct Case {
     /// Whose it is; `None` where the library has no such skill and the case is the author's word or
     /// a model's guess.
     pub skill: Option<SkillId>,
+    /// What it rests on. For people and checks: a card says the same of either.
+    #[serde(default, skip_serializing_if = "Ground::is_document")]
+    pub ground: Ground,
+}
+
+/// What a case rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ground {
+    /// A document: a neighbor's, or what its author says of the skill itself.
+    #[default]
+    Document,
+    /// Nothing but a model's idea of what could be mistaken for the skill. It names no skill.
+    Imagined,
+}
+
+impl Ground {
+    fn is_document(&self) -> bool {
+        *self == Ground::Document
+    }
+}
+
+impl Case {
+    /// A case that a document gives ground for.
+    pub fn new(request: impl Into<String>, skill: Option<SkillId>) -> Self {
+        Self { request: request.into(), skill, ground: Ground::Document }
+    }
 }
 
 impl Page {
@@ -74,7 +101,7 @@ impl Page {
 
     /// The boundary as text, each reference shown as `show` has it.
     pub fn boundary_text(&self, show: impl Fn(&SkillId) -> String) -> String {
-        let cases = self.boundary.iter().map(|Case { request, skill }| {
+        let cases = self.boundary.iter().map(|Case { request, skill, .. }| {
             let chinese = Language::of(request) == Language::Chinese;
             match skill {
                 Some(skill) if chinese => format!("{request}：用 {}。", show(skill)),
@@ -134,10 +161,7 @@ mod tests {
 
     #[test]
     fn a_boundary_names_its_neighbors() {
-        let case = |request: &str, skill: Option<&str>| Case {
-            request: request.into(),
-            skill: skill.map(SkillId::new),
-        };
+        let case = |request: &str, skill: Option<&str>| Case::new(request, skill.map(SkillId::new));
         let page = Page {
             trigger: "Square root".into(),
             boundary: vec![
@@ -152,5 +176,17 @@ mod tests {
             page.boundary_text(|id| id.as_str().rsplit('/').next().unwrap().into()),
             "A cube root: use fridericia. Reading an ECG. The cube root of RR: use fridericia."
         );
+    }
+
+    #[test]
+    fn a_case_says_that_it_is_imagined_and_nothing_where_it_is_not() {
+        let read = Case::new("A cube root", None);
+        let before = r#"{"request":"A cube root","skill":null}"#;
+        assert_eq!(serde_json::to_string(&read).unwrap(), before);
+        assert_eq!(serde_json::from_str::<Case>(before).unwrap(), read);
+        let imagined = Case { ground: Ground::Imagined, ..read };
+        let text = serde_json::to_string(&imagined).unwrap();
+        assert!(text.ends_with(r#""ground":"imagined"}"#), "{text}");
+        assert_eq!(serde_json::from_str::<Case>(&text).unwrap(), imagined);
     }
 }

@@ -1,14 +1,16 @@
 //! How do our words and strangers' texts become one prompt?
 //!
-//! Our words are templates in files. Strangers' texts are data: each stands between marks with a
-//! word that none of them contains, so that no text can end its own mark and speak as we do.
+//! Our words are templates in files, which a user can replace ([`Templates`]). Strangers' texts are data:
+//! each stands between marks with a word that none of them contains, so that no text can end its own mark
+//! and speak as we do.
 
-use std::sync::LazyLock;
+mod check;
+mod templates;
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use minijinja::context;
 use serde_json::json;
 
+pub use self::templates::{TemplateError, Templates};
 use crate::chat::{Message, Prompt, Speaker};
 
 /// Of an answer that could not be read, the characters that are shown again.
@@ -28,6 +30,7 @@ pub(crate) fn again(
     answer: &str,
     reasons: &[String],
     strangers: &[&str],
+    templates: &Templates,
 ) -> Prompt {
     let mut prompt = first.clone();
     prompt.messages.truncate(1);
@@ -54,7 +57,7 @@ pub(crate) fn again(
     };
     let reasons: Vec<String> = reasons.iter().map(said).collect();
     let quotes = reasons.iter().any(|reason| reason.contains(&nonce));
-    let text = render(&TEMPLATES, "again", context! { reasons, quotes, nonce });
+    let text = templates.render("again", context! { reasons, quotes, nonce });
     prompt.messages.push(Message { role: Speaker::User, text });
     prompt
 }
@@ -113,26 +116,3 @@ pub(crate) fn object(fields: Vec<(&str, serde_json::Value)>) -> serde_json::Valu
         "additionalProperties": false,
     })
 }
-
-/// Templates by name. A value that is missing is our mistake, so it fails.
-pub(crate) fn templates(files: &[(&'static str, &'static str)]) -> Environment<'static> {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    // Lines that hold a block leave no line behind.
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    templates.set_syntax(syntax.expect("a valid syntax"));
-    for (name, text) in files {
-        templates.add_template(name, text).expect("our templates parse");
-    }
-    templates
-}
-
-/// One of our templates, filled in.
-pub(crate) fn render(templates: &Environment<'_>, name: &str, values: Value) -> String {
-    let template = templates.get_template(name).expect("a template of ours");
-    template.render(values).expect("our templates render")
-}
-
-static TEMPLATES: LazyLock<Environment<'static>> =
-    LazyLock::new(|| templates(&[("again", include_str!("prompt/again.md"))]));

@@ -28,7 +28,7 @@ use crate::rivals::{MappedRivals, Rival, Rivals};
 use crate::sections::FileError;
 use crate::skill::{Skill, SkillId, SkillIdx};
 use crate::store::{Blob, Store, StoreError, Version};
-use crate::view::View;
+use crate::view::{Extent, View};
 
 /// One generation of an atlas, open.
 pub struct Snapshot {
@@ -283,16 +283,16 @@ impl Snapshot {
     }
 
     /// The skills that one skill's page is written against: its rivals, those that win most first, or the
-    /// others of its neighborhood, the likest first.
+    /// others of its neighborhood, if these are enough to be contrasted, the likest first.
     pub fn rivals_of(&self, skill: SkillIdx) -> Result<Vec<Rival>, SnapshotError> {
         if let Some(file) = &self.rivals {
             return Ok(file.of(skill));
         }
         let (neighborhoods, vectors) = (self.neighborhoods(), self.vectors()?);
-        let others = neighborhoods.members(neighborhoods.of(skill)).iter();
-        let others = others.filter(|&&other| other != skill);
-        let mut rivals: Vec<Rival> = others
-            .map(|&other| Rival { skill: other, weight: vectors.similarity(skill, other) })
+        let min_contrast = self.head.protocol.neighborhood.min_contrast;
+        let mut rivals: Vec<Rival> = neighborhoods
+            .look_alikes(skill, min_contrast)
+            .map(|other| Rival { skill: other, weight: vectors.similarity(skill, other) })
             .collect();
         rivals.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.skill.cmp(&b.skill)));
         Ok(rivals)
@@ -377,6 +377,11 @@ impl Snapshot {
 }
 
 impl Head {
+    /// How much of documents and pages an index over a view shows.
+    pub fn extent(&self, view: View) -> Extent {
+        if view.reads_pages() { self.protocol.indexed } else { Extent::default() }
+    }
+
     /// What the text of a view was made from: the library, and the pages where it reads them.
     pub(crate) fn made_from(&self, view: View) -> String {
         made_from(&self.library.digest, &self.pages_digest, view)

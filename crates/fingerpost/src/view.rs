@@ -5,18 +5,22 @@
 //! or chosen by. The boundary says what a skill is *not* for, in the words of those requests: in an
 //! index it would attract them. It enters one only through [`View::FullBoundary`].
 
+mod card;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::card::{Cards, card};
+use crate::chat::within_tokens;
 use crate::exclusion::without_exclusions;
 use crate::library::Library;
 use crate::numbers::index::TOLD;
 use crate::page::local::requests;
 use crate::page::{Page, Pages};
-use crate::skill::{Skill, SkillId, SkillIdx};
-use crate::text::{Tokenizer, first_words, for_each_term, sentences, tidy};
+use crate::skill::{Skill, SkillIdx};
+use crate::text::{Tokenizer, first_words, for_each_term, sentences};
 
 /// The text an index sees of a skill. What a skill has no page for is left out of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,6 +76,58 @@ impl FromStr for View {
     }
 }
 
+/// How much of a document and its page an index sees, under the views that read pages. The others are the
+/// reference's, and have all of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extent {
+    /// The first words of a description, and of a body what the document does not say in the same words.
+    #[default]
+    New,
+    /// All of both, document first, each up to so many tokens, which are estimated: the same text for every
+    /// retriever.
+    Whole {
+        /// Tokens of the document.
+        document: usize,
+        /// Tokens of what the page adds.
+        page: usize,
+    },
+}
+
+impl Extent {
+    /// The paper's.
+    pub const PAPER: Self = Self::Whole { document: 4096, page: 4096 };
+
+    /// What a file that does not say means.
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::New => f.write_str("new"),
+            Extent::Whole { document, page } if *self != Extent::PAPER => {
+                write!(f, "whole ({document} + {page} tokens)")
+            }
+            Extent::Whole { .. } => f.write_str("whole"),
+        }
+    }
+}
+
+impl FromStr for Extent {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "new" => Ok(Extent::New),
+            "whole" => Ok(Extent::PAPER),
+            _ => Err(format!("'{name}' is no extent of index text: use new or whole")),
+        }
+    }
+}
+
 /// What an index sees of a skill, in two parts: an encoder that reads less than both shortens the
 /// head and never the tail, where a page is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,11 +155,18 @@ impl IndexText {
 }
 
 /// The text of a skill under `view`.
-pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View) -> IndexText {
+pub fn index_text(
+    library: &Library,
+    pages: &Pages,
+    skill: SkillIdx,
+    view: View,
+    extent: Extent,
+) -> IndexText {
     let own = &library.skills()[skill.row()];
-    let head = match view.reads_pages() {
-        true => joined(&own.name, described(&own.description), &own.content),
-        false => document(own),
+    let head = match (view.reads_pages(), extent) {
+        (true, Extent::New) => joined(&own.name, described(&own.description), &own.content),
+        (true, Extent::Whole { document: most, .. }) => cut_to(document(own), most),
+        (false, _) => document(own),
     };
     if view == View::Doc2query {
         let tail = requests(own).join("\n");
@@ -111,8 +174,11 @@ pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View)
     }
     let tail = pages.get(skill).map_or(String::new(), |page| {
         let trigger = &page.trigger;
-        let body = || beyond(&head, &page.body);
-        match view {
+        let body = || match extent {
+            Extent::New => beyond(&head, &page.body),
+            Extent::Whole { .. } => page.body.clone(),
+        };
+        let tail = match view {
             View::Raw | View::Doc2query => String::new(),
             View::Trigger => trigger.clone(),
             View::Body => body(),
@@ -121,9 +187,19 @@ pub fn index_text(library: &Library, pages: &Pages, skill: SkillIdx, view: View)
                 let boundary = page.boundary_text(|id| library.name_of(id));
                 format!("{}\n{trigger}\n{boundary}", body())
             }
+        };
+        match extent {
+            Extent::New => tail,
+            Extent::Whole { page: most, .. } => cut_to(tail, most),
         }
     });
     IndexText { head, tail }
+}
+
+/// The beginning of a text, in so many tokens at most.
+fn cut_to(mut text: String, tokens: usize) -> String {
+    text.truncate(within_tokens(&text, tokens).len());
+    text
 }
 
 /// How often each field of a document counts; what stands there twice counts twice.
@@ -147,9 +223,10 @@ pub fn weighted_text(
     pages: &Pages,
     skill: SkillIdx,
     view: View,
+    extent: Extent,
     fields: FieldWeights,
 ) -> String {
-    let mut text = index_text(library, pages, skill, view).joined();
+    let mut text = index_text(library, pages, skill, view, extent).joined();
     let Skill { name, description, .. } = &library.skills()[skill.row()];
     for (field, times) in [(name, fields.name), (description, fields.description)] {
         for _ in 1..times {
@@ -209,83 +286,45 @@ pub fn purpose(name: &str, description: &str, page: Option<&Page>) -> String {
     format!("{name}\n{}\n{trigger}", described(description))
 }
 
-/// What the chooser sees of a candidate beside its name and description.
+/// What of a document counts where skills are compared for likeness. Pages never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cards {
-    /// Nothing.
-    Base,
-    /// The boundary, with the neighbors' names.
+pub enum ClusteringText {
+    /// All but what its author says it is *not* for, which names the neighbors and would pull them near.
     #[default]
-    Boundary,
-    /// Ablation only: the boundary with the neighbors' ids, which a reader cannot resolve.
-    Ids,
+    WithoutExclusions,
+    /// All of it, as in the paper.
+    Document,
 }
 
-impl Cards {
-    /// Every arm, in the order they are listed.
-    pub const ALL: [Cards; 3] = [Cards::Base, Cards::Boundary, Cards::Ids];
-}
-
-impl fmt::Display for Cards {
+impl fmt::Display for ClusteringText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Cards::Base => "base",
-            Cards::Boundary => "boundary",
-            Cards::Ids => "ids",
+            ClusteringText::WithoutExclusions => "without-exclusions",
+            ClusteringText::Document => "document",
         })
     }
 }
 
-impl FromStr for Cards {
+impl FromStr for ClusteringText {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Cards::ALL.into_iter().find(|arm| arm.to_string() == name).ok_or_else(|| {
-            let arms = Cards::ALL.map(|arm| arm.to_string()).join(", ");
-            format!("'{name}' is no kind of card: use one of {arms}")
-        })
+        match name {
+            "without-exclusions" => Ok(ClusteringText::WithoutExclusions),
+            "document" => Ok(ClusteringText::Document),
+            _ => Err(format!("'{name}' is no clustering text: use without-exclusions or document")),
+        }
     }
 }
 
-/// The card of a candidate: the same text for every reader, a person or a model, one line or two
-/// whatever the author wrote. `name_of` gives the name of a skill by its id.
-pub fn card(
-    name: &str,
-    description: &str,
-    page: Option<&Page>,
-    cards: Cards,
-    name_of: impl Fn(&SkillId) -> String,
-) -> String {
-    let boundary = match (cards, page) {
-        (Cards::Base, _) | (_, None) => String::new(),
-        (Cards::Boundary, Some(page)) => page.boundary_text(name_of),
-        (Cards::Ids, Some(page)) => page.boundary_text(SkillId::to_string),
-    };
-    let mut card = format!("{}: {}", cut(tidy(name)), cut(tidy(description)));
-    if !boundary.is_empty() {
-        card.push_str("\n  Not for: ");
-        card.push_str(&cut(tidy(&boundary)));
-    }
-    card
-}
-
-/// Characters of a card's parts: the format allows 1,024 for a description, and a boundary has 400.
-const LONGEST: usize = 1200;
-
-fn cut(mut text: String) -> String {
-    if let Some((at, _)) = text.char_indices().nth(LONGEST) {
-        text.truncate(at);
-        text.push('…');
-    }
-    text
-}
-
-/// The text by which skills are compared for likeness: the document without what its author says
-/// it is *not* for, which names the neighbors and would pull them near. Pages never enter it.
-pub fn clustering_text(skill: &Skill) -> String {
+/// The text by which skills are compared for likeness.
+pub fn clustering_text(skill: &Skill, which: ClusteringText) -> String {
     let parts = [&skill.name, &skill.description, &skill.content];
-    parts.map(|part| without_exclusions(part)).join("\n")
+    match which {
+        ClusteringText::WithoutExclusions => parts.map(|part| without_exclusions(part)).join("\n"),
+        ClusteringText::Document => document(skill),
+    }
 }
 
 #[cfg(test)]
@@ -293,38 +332,6 @@ mod tests {
     use super::*;
     use crate::page::Case;
     use crate::page::name::tests::skill;
-
-    #[test]
-    fn cards_differ_by_their_boundary_alone() {
-        let page = Page {
-            trigger: "Divide by the square root.".into(),
-            boundary: vec![Case {
-                request: "A cube root".into(),
-                skill: Some(SkillId::new("qt/fridericia")),
-            }],
-            body: "QT / √RR".into(),
-        };
-        let card =
-            |cards| card("bazett", "Corrects\n  QT.", Some(&page), cards, |_| "fridericia".into());
-        assert_eq!(card(Cards::Base), "bazett: Corrects QT.");
-        assert_eq!(
-            card(Cards::Boundary),
-            "bazett: Corrects QT.\n  Not for: A cube root: use fridericia."
-        );
-        assert_eq!(
-            card(Cards::Ids),
-            "bazett: Corrects QT.\n  Not for: A cube root: use qt/fridericia."
-        );
-    }
-
-    #[test]
-    fn a_card_is_short_and_of_visible_characters_whatever_its_author_wrote() {
-        let long = "年".repeat(5000);
-        let shown = card("a\u{200b}\n\nb\u{1b}[2J", &long, None, Cards::Base, |_| String::new());
-        assert_eq!(shown.lines().count(), 1);
-        assert!(shown.starts_with("a b[2J: 年") && shown.ends_with("年…"), "{shown}");
-        assert_eq!(shown.chars().filter(|c| *c == '年').count(), LONGEST);
-    }
 
     #[test]
     fn a_body_counts_as_far_as_it_is_new() {
@@ -347,13 +354,13 @@ mod tests {
         let library = Library::from_skills(vec![skill]).value;
         let page = Page {
             trigger: "square root wanted".into(),
-            boundary: vec![Case { request: "a cube root".into(), skill: None }],
+            boundary: vec![Case::new("a cube root", None)],
             body: "QT by the root".into(),
         };
         let pages = Pages::new(vec![Some(page)]);
         for view in View::ALL {
             assert_eq!(view.to_string().parse::<View>(), Ok(view));
-            let text = index_text(&library, &pages, SkillIdx(0), view).joined();
+            let text = index_text(&library, &pages, SkillIdx(0), view, Extent::New).joined();
             let has = |part: &str| text.contains(part);
             assert_eq!(has("cube"), view == View::FullBoundary, "{view}");
             let wants = matches!(view, View::Trigger | View::Full | View::FullBoundary);
@@ -370,9 +377,53 @@ mod tests {
         let long = format!("Joins. {} last", "word ".repeat(TOLD));
         let library = Library::from_skills(vec![skill("a", "merge", &long, "Text.")]).value;
         for view in View::ALL {
-            let text = index_text(&library, &Pages::default(), SkillIdx(0), view).head;
+            let pages = Pages::default();
+            let text = index_text(&library, &pages, SkillIdx(0), view, Extent::New).head;
             assert!(text.starts_with("merge\nJoins. word") && text.ends_with("\nText."), "{view}");
             assert_eq!(text.contains("last"), !view.reads_pages(), "{view}");
+        }
+    }
+
+    #[test]
+    fn the_papers_view_leaves_nothing_out_and_is_cut_at_its_tokens() {
+        let description = format!("Corrects QT. {} last", "word ".repeat(TOLD));
+        let content = "QT by the root of RR.";
+        let library = Library::from_skills(vec![skill("a", "bazett", &description, content)]).value;
+        let page = |body: String| {
+            let trigger = "square root wanted".into();
+            Pages::new(vec![Some(Page { trigger, boundary: vec![], body })])
+        };
+        let text =
+            |pages: &Pages, view, extent| index_text(&library, pages, SkillIdx(0), view, extent);
+        let pages = page(content.into());
+        let whole = text(&pages, View::Full, Extent::PAPER);
+        assert_eq!(whole.head, format!("bazett\n{description}\n{content}"));
+        assert_eq!(whole.tail, format!("{content}\nsquare root wanted"), "what ours leaves out");
+        assert_eq!(text(&pages, View::Full, Extent::New).tail, "\nsquare root wanted");
+
+        let pages = page("rule ".repeat(10_000));
+        let cut = text(&pages, View::Full, Extent::Whole { document: 20, page: 30 });
+        // Seven ASCII characters are two tokens.
+        assert_eq!((cut.head.len(), cut.tail.len()), (70, 105));
+        assert!(cut.head.starts_with("bazett\nCorrects") && cut.tail.starts_with("rule rule"));
+        let cut = text(&pages, View::Full, Extent::PAPER);
+        assert_eq!(cut.tail.len(), 4096 * 7 / 2);
+        assert!(!cut.tail.contains("wanted"), "the trigger comes after the body");
+        let raw = text(&pages, View::Raw, Extent::Whole { document: 20, page: 30 });
+        assert!(raw.head.ends_with(content), "raw is the reference's");
+    }
+
+    #[test]
+    fn exclusions_count_where_the_document_is_compared() {
+        let skill = skill("a", "merge", "Joins files. Not for forms, use form-fill.", "Text.");
+        let text = |which| clustering_text(&skill, which);
+        assert!(!text(ClusteringText::WithoutExclusions).contains("form-fill"));
+        assert_eq!(text(ClusteringText::Document), document(&skill));
+        for which in [ClusteringText::WithoutExclusions, ClusteringText::Document] {
+            assert_eq!(which.to_string().parse(), Ok(which));
+        }
+        for extent in [Extent::New, Extent::PAPER] {
+            assert_eq!(extent.to_string().parse(), Ok(extent));
         }
     }
 
@@ -381,7 +432,8 @@ mod tests {
         let library = Library::from_skills(vec![skill("a", "merge", "Joins.", "Text.")]).value;
         let text = |name, description| {
             let fields = FieldWeights { name, description };
-            weighted_text(&library, &Pages::default(), SkillIdx(0), View::Raw, fields)
+            let (view, extent) = (View::Raw, Extent::New);
+            weighted_text(&library, &Pages::default(), SkillIdx(0), view, extent, fields)
         };
         assert_eq!(text(1, 1), "merge\nJoins.\nText.");
         assert_eq!(text(3, 2), "merge\nJoins.\nText.\nmerge\nmerge\nJoins.");

@@ -3,7 +3,7 @@
 use clap::Args;
 use fingerpost::index::{Bm25, Idf, SparseConfig, SparseModel};
 use fingerpost::search::Retriever;
-use fingerpost::search::tuning::Tuning;
+use fingerpost::snapshot::Head;
 use fingerpost::text::Tokenizer;
 use fingerpost::view::{FieldWeights, View};
 
@@ -32,10 +32,7 @@ pub(crate) struct RetrieverArgs {
 
 impl RetrieverArgs {
     /// The plain retriever asked for, and its index of terms; `None` for the order of `route`.
-    pub(crate) fn plain(
-        &self,
-        tuning: &Tuning,
-    ) -> anyhow::Result<Option<(Retriever, SparseConfig)>> {
+    pub(crate) fn plain(&self, head: &Head) -> anyhow::Result<Option<(Retriever, SparseConfig)>> {
         let plain = self.reference
             || self.view.is_some()
             || (self.k1, self.b) != (Bm25::default().k1, Bm25::default().b);
@@ -44,7 +41,7 @@ impl RetrieverArgs {
             (None, true) => Retriever::Bm25,
             (None, false) => return Ok(None),
         };
-        let mut config = config_of(retriever, self.view.unwrap_or_default(), tuning);
+        let mut config = config_of(retriever, self.view.unwrap_or_default(), head);
         let idf = if self.reference { Idf::Reference } else { Idf::Auto };
         if let SparseModel::Bm25(bm25) = &mut config.model {
             *bm25 = Bm25::new(self.k1, self.b, idf).map_err(UsageError::new)?;
@@ -67,12 +64,13 @@ pub(crate) fn request(text: &str) -> Result<String, &'static str> {
 
 /// The index of terms that a retriever needs. Whoever names one gets its words as they are, but for the
 /// fusion, whose weights were found with the words of the library's own test.
-pub(crate) fn config_of(retriever: Retriever, view: View, tuning: &Tuning) -> SparseConfig {
+pub(crate) fn config_of(retriever: Retriever, view: View, head: &Head) -> SparseConfig {
     let plain = SparseConfig { view, ..SparseConfig::default() };
-    match retriever {
+    let config = match retriever {
         Retriever::Tfidf => SparseConfig { model: SparseModel::Tfidf, ..plain },
         Retriever::Phrases => SparseConfig::phrases(view),
-        Retriever::Hybrid => tuning.config(view),
+        Retriever::Hybrid => head.tuning.config(view),
         Retriever::Bm25 | Retriever::Dense | Retriever::RoundRobin => plain,
-    }
+    };
+    SparseConfig { extent: head.extent(view), ..config }
 }

@@ -28,7 +28,7 @@ use crate::source::Reading;
 pub(super) struct Summary {
     #[serde(flatten)]
     asked: Asked,
-    cards: Cards,
+    pub(super) cards: Cards,
     rotate: usize,
     /// Requests for which the first hit was taken, because no answer could be used.
     fallback: usize,
@@ -68,7 +68,7 @@ pub(super) fn by_model(
     let model = open(&eval.server, &eval.choosing, how, &reading.source, global)?;
     let by = eval.retriever.retriever;
     let router = router(reading, &eval.library, by, &eval.choosing, global)?;
-    let config = config(&eval.choosing, &eval.server, global);
+    let config = config(&reading.snapshot, &eval.choosing, &eval.server, global)?;
     let choices = Choices {
         campaign: &model.campaign,
         choosing: &Routing { router: &router, config: &config },
@@ -76,11 +76,7 @@ pub(super) fn by_model(
     };
     let pass = || choices.pass();
     let elsewhere = Elsewhere {
-        errand: Errand {
-            campaign: &model.campaign,
-            attempts: eval.server.attempts.get(),
-            pass: &pass,
-        },
+        errand: Errand { campaign: &model.campaign, attempts: config.attempts, pass: &pass },
         model: &model,
         server: &eval.server,
         how: &eval.elsewhere,

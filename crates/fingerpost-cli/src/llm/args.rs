@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use fingerpost::atlas::Budget;
 use fingerpost::page::llm::{LlmConfig, Unit};
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
-use fingerpost::protocol::Against;
+use fingerpost::protocol::{Against, Writing};
 use fingerpost_models::Api;
 
+use super::prompts::templates;
 use crate::args::Global;
 use crate::output::UsageError;
 
@@ -45,9 +46,13 @@ pub(crate) struct ModelArgs {
     /// Stop after so many calls; a try that fails is one too.
     #[arg(long, value_name = "N")]
     pub(crate) max_calls: Option<u64>,
-    /// How often an answer is asked for until it can be used; then it is done without.
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub(crate) attempts: NonZeroU32,
+    /// How often an answer is asked for until it can be used; then it is done without [default: 3].
+    #[arg(long, value_name = "N")]
+    pub(crate) attempts: Option<NonZeroU32>,
+    /// A folder with prompts of your own: each file (system.md, choose.md, …) takes the place of ours of that
+    /// name.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prompts: Option<PathBuf>,
     /// How long to wait for an answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub(crate) timeout: u64,
@@ -153,8 +158,14 @@ impl ElsewhereArgs {
 }
 
 impl LlmArgs {
-    pub(super) fn config(&self, lang: &LanguageChoice, global: &Global) -> LlmConfig {
-        LlmConfig {
+    /// How the model is asked, in words that were checked.
+    pub(crate) fn config(
+        &self,
+        lang: &LanguageChoice,
+        writing: Writing,
+        global: &Global,
+    ) -> anyhow::Result<LlmConfig> {
+        Ok(LlmConfig {
             unit: match self.unit {
                 UnitName::Focal => Unit::Focal,
                 UnitName::Neighborhood => Unit::Neighborhood,
@@ -165,23 +176,20 @@ impl LlmArgs {
                 page_tokens: self.page_tokens,
                 temperature: self.temperature,
                 seed: global.seed,
+                alone: writing.alone,
+                templates: templates(self.server.prompts.as_deref())?,
             },
-            attempts: self.server.attempts.get(),
+            attempts: writing.attempts,
             concurrency: self.server.concurrency.get() as usize,
-        }
+        })
     }
 
     /// Everything but the documents that decides the pages.
-    pub(crate) fn identity(
-        &self,
-        lang: &LanguageChoice,
-        against: Against,
-        global: &Global,
-    ) -> anyhow::Result<String> {
+    pub(crate) fn identity(&self, config: &LlmConfig, against: Against) -> anyhow::Result<String> {
         if self.unit == UnitName::Neighborhood && against == Against::Rivals {
             let message = "--unit neighborhood asks for the pages of a neighborhood at once; pages against rivals are asked for one by one";
             return Err(UsageError::new(message).into());
         }
-        Ok(self.config(lang, global).identity(self.server.name()?, against))
+        Ok(config.identity(self.server.name()?, against))
     }
 }

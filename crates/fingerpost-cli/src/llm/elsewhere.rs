@@ -135,7 +135,7 @@ impl<T, E: Debug + Display + Into<anyhow::Error>> Elsewhere<'_, T, E> {
         writeln!(
             out,
             "{FAINT}Answers that fail their checks are asked for again, at most {} times in all; nothing was asked now.{FAINT:#}",
-            self.server.attempts
+            self.errand.attempts
         )?;
         Ok(())
     }

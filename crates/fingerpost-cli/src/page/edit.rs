@@ -48,7 +48,8 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
     };
     let page = resolved(page, &known, &reading)?;
     let company = company(&reading, &of, &members);
-    let row = adopt(page, &of, &company, Status::Pinned, "a person");
+    let alone = reading.snapshot.head().protocol.writing.alone;
+    let row = adopt(page, &of, &company, Status::Pinned, "a person", alone);
     done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
 }
 
@@ -70,7 +71,7 @@ fn render(page: &Page) -> String {
         "# A page: one trigger, any number of boundary cases, one body. Lines that start with # are left out.\n",
     );
     text.push_str(&format!("trigger: {}\n", page.trigger));
-    for Case { request, skill } in &page.boundary {
+    for Case { request, skill, .. } in &page.boundary {
         let to = skill.as_ref().map_or(String::new(), |id| format!(" -> {id}"));
         text.push_str(&format!("boundary: {request}{to}\n"));
     }
@@ -115,10 +116,8 @@ fn parse(text: &str) -> anyhow::Result<Page> {
 
 fn parse_case(text: &str) -> Case {
     match text.rsplit_once("->") {
-        Some((request, skill)) => {
-            Case { request: request.trim().into(), skill: Some(SkillId::new(skill.trim())) }
-        }
-        None => Case { request: text.trim().into(), skill: None },
+        Some((request, skill)) => Case::new(request.trim(), Some(SkillId::new(skill.trim()))),
+        None => Case::new(text.trim(), None),
     }
 }
 

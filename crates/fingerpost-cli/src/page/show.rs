@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fingerpost::contract::PageAnswer;
 use fingerpost::page::write::PageRow;
-use fingerpost::page::{Case, Status};
+use fingerpost::page::{Case, Ground, Status};
 use fingerpost::protocol::Against;
 use fingerpost::skill::SkillIdx;
 use fingerpost::snapshot::Snapshot;
@@ -51,10 +51,13 @@ pub(super) fn print(row: &PageRow, skill: SkillIdx, snapshot: &Snapshot) -> anyh
         if page.boundary.is_empty() {
             field(&mut out, "boundary", "–")?;
         }
-        for (at, Case { request, skill }) in page.boundary.iter().enumerate() {
+        for (at, Case { request, skill, ground }) in page.boundary.iter().enumerate() {
             let name = if at == 0 { "boundary" } else { "" };
-            let to = skill.as_ref();
-            let to = to.map_or(String::new(), |id| format!(" → {}", snapshot.name_of(id)));
+            let to = match (skill, ground) {
+                (Some(id), _) => format!(" → {}", snapshot.name_of(id)),
+                (None, Ground::Imagined) => " (imagined)".to_owned(),
+                (None, Ground::Document) => String::new(),
+            };
             field(&mut out, name, &format!("{request}{to}"))?;
         }
         field(

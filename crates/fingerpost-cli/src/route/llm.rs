@@ -1,16 +1,20 @@
 //! `--chooser llm`: a language model picks among the cards, on somebody's money.
 
+use std::num::NonZeroU32;
+
 use fingerpost::atlas::Spent;
 use fingerpost::chat::ChatError;
 use fingerpost::index::{Hit, Scratch};
+use fingerpost::protocol::Choosing;
 use fingerpost::reply::Tally;
-use fingerpost::route::llm::{Answering, ChooseError, ChooserConfig};
+use fingerpost::route::llm::{ChooseError, ChooserConfig};
 use fingerpost::route::{Route, Router};
+use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
 
 use super::{ChoosingArgs, RouteArgs};
 use crate::args::Global;
-use crate::llm::{ElsewhereArgs, Model, ModelArgs, Work, told};
+use crate::llm::{ElsewhereArgs, Model, ModelArgs, Work, templates, told};
 use crate::output::{self, UsageError};
 use crate::source::Source;
 
@@ -68,20 +72,27 @@ pub(crate) fn open(
     Model::open(server, api.into(), &work, source.ledger(global)?, global)
 }
 
-/// How the model is asked.
+/// How the model is asked: as the atlas has it, and as the arguments say.
 pub(crate) fn config(
+    snapshot: &Snapshot,
     choosing: &ChoosingArgs,
     server: &ModelArgs,
     global: &Global,
-) -> ChooserConfig {
-    ChooserConfig {
-        cards: choosing.cards,
-        answering: if choosing.always { Answering::Always } else { Answering::OrNone },
-        rotate: choosing.rotate.get(),
-        attempts: server.attempts.get(),
+) -> anyhow::Result<ChooserConfig> {
+    let kept = snapshot.head().protocol.choosing;
+    let Choosing { cards, named, answering, rotate, attempts, temperature, .. } =
+        choosing.over(kept);
+    Ok(ChooserConfig {
+        cards,
+        named,
+        answering,
+        rotate,
+        attempts: server.attempts.map_or(attempts, NonZeroU32::get),
         answer_tokens: choosing.answer_tokens,
+        temperature,
         seed: global.seed,
-    }
+        templates: templates(server.prompts.as_deref())?,
+    })
 }
 
 /// Has the model answer one request. A server that is down, or will not take the prompt, is no reason to
@@ -93,7 +104,7 @@ pub(super) fn ask(
     hits: &[Hit],
     global: &Global,
 ) -> anyhow::Result<(Route, Asked)> {
-    let config = config(&args.choosing, &args.server, global);
+    let config = config(router.snapshot, &args.choosing, &args.server, global)?;
     let request = args.request.as_str();
     model.teller.waiting(format!("asking {}", output::plain(model.campaign.model())));
     let asked = model.campaign.with_chat(|chat, spent| {

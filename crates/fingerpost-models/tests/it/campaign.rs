@@ -8,6 +8,8 @@ use fingerpost::chat::{Chat, ChatError};
 use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::page::llm::{LlmConfig, Neighborhood, Unit, Written};
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
+use fingerpost::prompt::Templates;
+use fingerpost::protocol::Alone;
 use fingerpost::skill::Skill;
 use fingerpost::store::Folder;
 use fingerpost_models::Api;
@@ -31,6 +33,8 @@ fn writing(concurrency: usize) -> LlmConfig {
             page_tokens: 500,
             temperature: 0.0,
             seed: 1,
+            alone: Alone::Document,
+            templates: Templates::ours(),
         },
         attempts: 2,
         concurrency,

@@ -19,8 +19,10 @@ use fingerpost::page::llm::{
 };
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig, Prompts};
 use fingerpost::page::{Case, Page, Pages, reply};
+use fingerpost::prompt::Templates;
+use fingerpost::protocol::Alone;
 use fingerpost::reply::Tally;
-use fingerpost::route::llm::{Answering, ChooserConfig, LlmChooser};
+use fingerpost::route::llm::{Answering, ChooserConfig, LlmChooser, NamedSkill};
 use fingerpost::route::{Candidate, Route};
 use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
 use fingerpost::store::Folder;
@@ -109,6 +111,8 @@ fn config() -> LlmConfig {
         page_tokens: 240,
         temperature: 0.0,
         seed: 7,
+        alone: Alone::Document,
+        templates: Templates::ours(),
     };
     LlmConfig { unit: Unit::Focal, prompt, attempts: 1, concurrency: 1 }
 }
@@ -181,7 +185,7 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
     );
     let [first, second] = skills();
     let library = Library::from_skills(vec![first, second, hostile]).value;
-    let case = Case { request: "A cube root".into(), skill: Some(SkillId::new("fridericia")) };
+    let case = Case::new("A cube root", Some(SkillId::new("fridericia")));
     let page = Page { trigger: String::new(), boundary: vec![case], body: String::new() };
     let config = SparseConfig::phrases(View::Full);
     let phrases = SparseIndex::build(&library, &Pages::default(), &config);
@@ -200,11 +204,14 @@ fn choose(chat: &dyn Chat, ledger: &Ledger, cards: Cards) -> (Route, Tally, Spen
         .collect();
     let config = ChooserConfig {
         cards,
+        named: NamedSkill::Taken,
         answering: Answering::OrNone,
         rotate: 2,
         attempts: 2,
         answer_tokens: 200,
+        temperature: 0.0,
         seed: 7,
+        templates: Templates::ours(),
     };
     let recorded = Recorded::new(chat, ledger, "loopback", None, Budget::default());
     let chooser = LlmChooser { chat: &recorded, config: &config, name_of: &|id| id.to_string() };

@@ -63,8 +63,9 @@ pub(super) fn make(
         files.insert(part.to_owned(), name);
         Ok(index)
     };
-    sparse(part::TERMS, &embedded.tuning.config(View::Full))?;
-    sparse(part::PHRASES, &SparseConfig::phrases(View::Full))?;
+    let extent = job.protocol.indexed;
+    sparse(part::TERMS, &SparseConfig { extent, ..embedded.tuning.config(View::Full) })?;
+    sparse(part::PHRASES, &SparseConfig { extent, ..SparseConfig::phrases(View::Full) })?;
 
     let mut keep = |part: &str, made_from: &str, make: &dyn Fn() -> Vec<u8>| {
         let name = named(part, made_from);

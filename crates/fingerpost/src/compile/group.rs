@@ -52,6 +52,7 @@ pub(super) fn group(
         let placed = before.head().placed + change.fresh();
         !job.rebuild
             && before.head().protocol.neighborhood == job.protocol.neighborhood
+            && before.head().protocol.clustering == job.protocol.clustering
             && before.head().protocol.embedder == job.protocol.embedder
             && before.head().protocol.numbers == numbers::VERSION
             && continues(job.embedder, &before.head().profile)
@@ -144,19 +145,21 @@ fn continues(embedder: Option<&dyn Embedder>, profile: &Profile) -> bool {
 }
 
 fn embed_all(job: &Job<'_>) -> Result<Embedded, EmbedError> {
-    let texts: Vec<String> = job.library.skills().iter().map(clustering_text).collect();
+    let which = job.protocol.clustering;
+    let skills = job.library.skills().iter();
+    let texts: Vec<String> = skills.map(|skill| clustering_text(skill, which)).collect();
     match job.embedder {
         None => {
             let config = job.protocol.fit();
             let (fit, vectors) = Fit::train(&texts, &config);
-            let tuning = tune(job.library, |texts| Fit::train(texts, &config).0)?;
+            let tuning = tune(job.library, which, |texts| Fit::train(texts, &config).0)?;
             let (profile, model) = (fit.profile().clone(), Some(fit.to_bytes()));
             Ok(Embedded { profile, vectors, model, tuning })
         }
         Some(embedder) => {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let vectors = embedder.embed(&texts, Role::Document)?;
-            let tuning = tune(job.library, |_| embedder)?;
+            let tuning = tune(job.library, which, |_| embedder)?;
             let profile = embedder.profile().clone();
             Ok(Embedded { profile, vectors, model: None, tuning })
         }
@@ -175,7 +178,7 @@ fn embed_new(
         .iter()
         .zip(came_from)
         .filter(|(_, from)| from.is_none())
-        .map(|(skill, _)| clustering_text(skill))
+        .map(|(skill, _)| clustering_text(skill, job.protocol.clustering))
         .collect();
     let texts: Vec<&str> = new.iter().map(String::as_str).collect();
     let embedded = match job.embedder {

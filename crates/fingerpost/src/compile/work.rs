@@ -52,7 +52,9 @@ impl<'a> Work<'a> {
             None => serde_json::to_string(&job.protocol.fit()).expect("plain data"),
             Some(embedder) => embedder.profile().key(),
         };
-        let key = digest(&[env!("CARGO_PKG_VERSION"), &job.library.digest().to_hex(), &embedder]);
+        let version = env!("CARGO_PKG_VERSION");
+        let compared = job.protocol.clustering.to_string();
+        let key = digest(&[version, &job.library.digest().to_hex(), &embedder, &compared]);
         let names = ["made", "vectors", "model"].map(|part| format!("{PREFIX}{part}-{key}"));
         if let Some(known) = self.known(&names) {
             return Ok(known);
@@ -88,7 +90,7 @@ impl<'a> Work<'a> {
         make: impl FnOnce() -> Written,
     ) -> Written {
         let mut hasher = blake3::Hasher::new();
-        let settings = (config.local.identity(), config.min_contrast);
+        let settings = (config.local.identity(), config.min_contrast, config.alone);
         hasher.update(&serde_json::to_vec(&settings).expect("plain data"));
         for skill in neighborhoods.iter().flat_map(|company| &company.members) {
             hasher.update(skill.digest().as_bytes()).update(skill.id.as_str().as_bytes());

@@ -115,7 +115,8 @@ fn count(rows: &[SkillIdx], library: &Library, pages: &Pages, config: &SparseCon
     let mut present: Vec<u32> = Vec::new();
     for &skill in rows {
         let mut length = 0;
-        let text = weighted_text(library, pages, skill, config.view, config.fields);
+        let SparseConfig { view, extent, fields, .. } = *config;
+        let text = weighted_text(library, pages, skill, view, extent, fields);
         for_each_term(&text, config.tokenizer, |term| {
             length += 1;
             let number = counted.vocabulary.number(term);

@@ -19,7 +19,7 @@ use crate::page::Pages;
 use crate::sections::{Draft, Format, Sections};
 use crate::skill::SkillIdx;
 use crate::store::Blob;
-use crate::view::{IndexText, View, index_text};
+use crate::view::{Extent, IndexText, View, index_text};
 
 /// Rows that one thread scans before another could help.
 pub(super) const CHUNK: usize = 4096;
@@ -64,14 +64,19 @@ pub fn embed_view(
     library: &Library,
     pages: &Pages,
     view: View,
+    extent: Extent,
     embedder: &dyn Embedder,
 ) -> Result<Vectors, EmbedError> {
     let texts = (0..library.skills().len() as u32)
-        .map(|row| index_text(library, pages, SkillIdx(row), view));
+        .map(|row| index_text(library, pages, SkillIdx(row), view, extent));
     let embed = |texts: Vec<String>| {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         embedder.embed(&texts, Role::Document)
     };
+    let fitted = |text: IndexText| embedder.fit(&text.head, &text.tail);
+    if matches!(extent, Extent::Whole { .. }) {
+        return embed(texts.map(fitted).collect());
+    }
     let window = embedder.profile().max_tokens;
     if window < usize::MAX {
         let short = window < SHORT_WINDOW;
@@ -79,7 +84,7 @@ pub fn embed_view(
             texts
                 .map(|text| match short {
                     true => text.page_first(),
-                    false => embedder.fit(&text.head, &text.tail),
+                    false => fitted(text),
                 })
                 .collect(),
         );

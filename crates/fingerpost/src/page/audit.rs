@@ -111,11 +111,13 @@ mod tests {
     use super::*;
     use crate::page::language::Language;
     use crate::page::name::tests::skill;
+    use crate::protocol::Alone;
 
     fn rules(trigger: &str, body: &str) -> Vec<String> {
         let of = skill("champ_007", "nDCG report", "Reports nDCG of a run", "");
         let page = Page { trigger: trigger.into(), boundary: vec![], body: body.into() };
-        let subject = Subject { skill: &of, neighbors: &[], language: Language::English };
+        let (neighbors, language) = (&[][..], Language::English);
+        let subject = Subject { skill: &of, neighbors, language, alone: Alone::Document };
         audit(&page, &subject).into_iter().map(|failure| failure.rule).collect()
     }
 

@@ -10,12 +10,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::Page;
 use super::faults;
 use super::language::Language;
 use super::local::salience::is_common;
 use super::name::mentions;
 use super::write::STALE;
+use super::{Ground, Page};
+use crate::protocol::Alone;
 use crate::skill::{Skill, SkillId};
 use crate::text::{Tokenizer, for_each_term};
 use crate::view::document;
@@ -52,6 +53,8 @@ pub struct Subject<'a> {
     pub neighbors: &'a [&'a Skill],
     /// The language that was asked for.
     pub language: Language,
+    /// What its boundary is made of, where it has no neighbors.
+    pub alone: Alone,
 }
 
 /// Everything wrong with a page, in the order of the rules; empty if it is good.
@@ -61,6 +64,7 @@ pub fn check(page: &Page, subject: &Subject<'_>) -> Vec<Failure> {
     check_lengths(page, &boundary, &mut failures);
     check_form(page, &mut failures);
     check_references(page, subject, &mut failures);
+    check_imagined(page, subject, &mut failures);
     check_body(page, subject, &mut failures);
     check_support(page, subject, &mut failures);
     check_language(page, subject.language, &mut failures);
@@ -145,6 +149,26 @@ fn check_references(page: &Page, subject: &Subject<'_>, failures: &mut Vec<Failu
     let distinct = subject.neighbors.iter().any(|neighbor| !are_twins(subject.skill, neighbor));
     if distinct && page.references().iter().all(|id| !known(id)) {
         failures.push(Failure::new("no-neighbor", "the boundary names no neighbor; say which look-alike requests belong to which of those given"));
+    }
+}
+
+/// A model may imagine what a skill could be mistaken for, and then must, where that is wanted and the library
+/// has nothing to compare it with.
+fn check_imagined(page: &Page, subject: &Subject<'_>, failures: &mut Vec<Failure>) {
+    let is_wanted = subject.alone == Alone::Imagined && subject.neighbors.is_empty();
+    let mut imagined = page.boundary.iter().filter(|case| case.ground == Ground::Imagined);
+    if let Some(case) = imagined.find(|case| !is_wanted || case.skill.is_some()) {
+        let message = format!(
+            "the case '{}' of the boundary is imagined; leave it out, or say what a document says",
+            case.request
+        );
+        failures.push(Failure::new("imagined", message));
+    }
+    if is_wanted && page.boundary.is_empty() {
+        failures.push(Failure::new(
+            "no-case",
+            "the boundary is empty; imagine at least one kind of request that could be mistaken for this skill's, and say what sets it apart",
+        ));
     }
 }
 

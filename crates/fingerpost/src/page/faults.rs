@@ -96,8 +96,7 @@ mod tests {
     use crate::page::name::tests::skill;
 
     fn rules(trigger: &str, case: &str, body: &str) -> Vec<String> {
-        let boundary =
-            if case.is_empty() { vec![] } else { vec![Case { request: case.into(), skill: None }] };
+        let boundary = if case.is_empty() { vec![] } else { vec![Case::new(case, None)] };
         let page = Page { trigger: trigger.into(), boundary, body: body.into() };
         let of = skill("a", "a", "Merges PDF files in the order they are given.", "");
         faults(&page, &of).into_iter().map(|fault| fault.rule).collect()

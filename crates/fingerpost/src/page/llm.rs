@@ -19,10 +19,10 @@ use super::check::{Failure, check_exclusive};
 use super::prompt::{self, PromptConfig, Prompts};
 use super::reply;
 use super::write::judge;
-use super::{Language, Page};
+use super::{Ground, Language, Page};
 use crate::chat::{Chat, ChatError, Prompt, Reply};
 use crate::prompt::{SHOWN_AGAIN, again};
-use crate::protocol::Against;
+use crate::protocol::{Against, Alone};
 use crate::reply::{Parsed, ReplyError, Tally};
 use crate::skill::{Skill, SkillId};
 
@@ -57,16 +57,27 @@ impl LlmConfig {
     /// Everything but the documents that decides a page: part of its key. How often and how many at
     /// a time does not.
     pub fn identity(&self, model: &str, against: Against) -> String {
-        let PromptConfig { language, context_tokens, page_tokens, temperature, seed } =
-            &self.prompt;
+        let PromptConfig {
+            language,
+            context_tokens,
+            page_tokens,
+            temperature,
+            seed,
+            alone,
+            templates,
+        } = &self.prompt;
         let unit = match (against, self.unit) {
             (Against::Rivals, _) => "rivals",
             (Against::Neighborhood, Unit::Focal) => "focal",
             (Against::Neighborhood, Unit::Neighborhood) => "neighborhood",
         };
-        let version = prompt::VERSION;
+        let (version, words) = (prompt::VERSION, templates.of_pages());
+        let alone = match alone {
+            Alone::Document => "",
+            Alone::Imagined => ", boundaries imagined",
+        };
         format!(
-            "llm {model}, prompt {version}, {unit}, {language}, {context_tokens}+{page_tokens} tokens, temperature {temperature}, seed {seed}"
+            "llm {model}, prompt {version} {words}, {unit}, {language}, {context_tokens}+{page_tokens} tokens, temperature {temperature}, seed {seed}{alone}"
         )
     }
 }
@@ -84,6 +95,8 @@ pub struct Draft<'a> {
     pub accepted: &'a [Option<Page>],
     /// The code of the language asked for, where one is known.
     pub language: Option<&'a str>,
+    /// What its boundary is made of, where the skill is alone.
+    pub alone: Alone,
 }
 
 /// Judges a page; nothing to say means that it is accepted.
@@ -91,13 +104,13 @@ pub type Check<'a> = dyn Fn(&Draft<'_>) -> Vec<Failure> + Sync + 'a;
 
 /// The rules and the audit that every page must pass, and a trigger that no neighbor has.
 pub fn check(draft: &Draft<'_>) -> Vec<Failure> {
-    let Draft { members, focal, page, accepted, language } = *draft;
+    let Draft { members, focal, page, accepted, language, alone } = *draft;
     let language = if language.is_some_and(|code| code.starts_with("zh")) {
         Language::Chinese
     } else {
         Language::English
     };
-    let mut failures = judge(page, members[focal], members, language);
+    let mut failures = judge(page, members[focal], members, language, alone);
     let mut triggers: Vec<Option<&str>> =
         accepted.iter().map(|page| page.as_ref().map(|page| page.trigger.as_str())).collect();
     triggers[focal] = Some(&page.trigger);
@@ -284,7 +297,9 @@ impl LlmWriter<'_> {
             }
             _ => None,
         };
-        let language = self.config.prompt.language.code(prompts.speakers(members));
+        let PromptConfig { language, alone, .. } = &self.config.prompt;
+        let (language, alone) = (language.code(prompts.speakers(members)), *alone);
+        let is_imagined = members.len() == 1 && alone == Alone::Imagined;
         let kept = |wanted: &Wanted| match wanted {
             Wanted::Nothing(page) => page.as_ref().map(|page| shown.page(page)),
             Wanted::Page | Wanted::Better(..) => None,
@@ -293,14 +308,17 @@ impl LlmWriter<'_> {
         let mut written = Vec::with_capacity(members.len());
         for (focal, skill) in members.iter().enumerate() {
             let judge = |page: &Page| {
-                let draft = Draft { members: &skills, focal, page, accepted: &accepted, language };
-                (self.check)(&draft)
+                let (members, accepted) = (&skills, &accepted);
+                let page = &grounded(page, is_imagined);
+                (self.check)(&Draft { members, focal, page, accepted, language, alone })
             };
             let ask = |bad| {
                 let ask = Ask { first: &prompts.focal(focal), strangers: &strangers };
                 self.answer(&ask, bad, run, reply::page, judge)
             };
-            let bad = |page: &Page, failures: &[Failure]| Some((json(page), messages(failures)));
+            let bad = |page: &Page, failures: &[Failure]| {
+                Some((json(&grounded(page, false)), messages(failures)))
+            };
             let result = match (&wanted[focal], &together) {
                 (Wanted::Nothing(_), _) => {
                     written.push(Written::Kept);
@@ -315,6 +333,7 @@ impl LlmWriter<'_> {
             };
             let became = match result {
                 Ok((page, attempts)) => {
+                    let page = grounded(&page, is_imagined);
                     let restored = shown.restored(&page);
                     accepted[focal] = Some(page);
                     Written::Page(restored, attempts)
@@ -343,8 +362,10 @@ impl LlmWriter<'_> {
         read: impl Fn(&Reply) -> Result<Parsed<T>, ReplyError>,
         judge: impl Fn(&T) -> Vec<Failure>,
     ) -> Result<(T, u32), Missed> {
-        let again =
-            |answer: &str, reasons: &[String]| again(ask.first, answer, reasons, ask.strangers);
+        let templates = &self.config.prompt.templates;
+        let again = |answer: &str, reasons: &[String]| {
+            again(ask.first, answer, reasons, ask.strangers, templates)
+        };
         let mut prompt = match bad {
             Some((answer, reasons)) => again(&answer, &reasons),
             None => ask.first.clone(),
@@ -420,6 +441,17 @@ struct Ask<'a> {
 fn strangers<'a>(members: &[&'a Skill], shown: &[&'a Skill]) -> Vec<&'a str> {
     let skills = members.iter().chain(shown);
     skills.flat_map(|skill| [skill.id.as_str(), skill.name.as_str()]).collect()
+}
+
+/// A page whose cases say what they rest on. A model is not asked to say so: of a skill that is alone it is
+/// known, and the form has no place for it.
+fn grounded(page: &Page, is_imagined: bool) -> Page {
+    let mut page = page.clone();
+    for case in &mut page.boundary {
+        let imagined = is_imagined && case.skill.is_none();
+        case.ground = if imagined { Ground::Imagined } else { Ground::Document };
+    }
+    page
 }
 
 fn messages(failures: &[Failure]) -> Vec<String> {

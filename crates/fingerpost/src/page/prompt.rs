@@ -10,20 +10,21 @@ pub(crate) mod shown;
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::LazyLock;
 
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::shown::Shown;
 use super::shorten::{CUT, share, shorten};
 use crate::chat::{Message, Prompt, Schema, Speaker, estimate_tokens};
-use crate::prompt::{free_word, object, templates};
+use crate::prompt::{Templates, free_word, object};
+use crate::protocol::Alone;
 use crate::skill::Skill;
 
-/// Changes whenever the words or the forms do: pages of another version are other pages.
-pub const VERSION: u32 = 1;
+/// Changes whenever the forms do: pages of another version are other pages, and so are those that were asked
+/// for in other words.
+pub const VERSION: u32 = 2;
 
 /// Room of a description that is longer than any description should be.
 const LONGEST_DESCRIPTION: usize = 600;
@@ -119,6 +120,10 @@ pub struct PromptConfig {
     pub temperature: f64,
     /// What to draw from.
     pub seed: u64,
+    /// What the boundary of a skill that is alone is made of.
+    pub alone: Alone,
+    /// The words.
+    pub templates: Templates,
 }
 
 /// Tokens that a description gets however small the room is.
@@ -171,18 +176,22 @@ impl<'a> Prompts<'a> {
         let tail = if members.len() > 1 {
             let others = members.iter().enumerate().filter(|&(at, _)| at != focal);
             let ids: Vec<String> = others.map(|(_, skill)| quoted(skill.id.as_str())).collect();
-            render("focal", context! { id, ids, ..self.words() })
+            self.render("focal", context! { id, ids, ..self.words() })
         } else {
-            render("singleton", context! { id })
+            let template = match self.config.alone {
+                Alone::Document => "singleton",
+                Alone::Imagined => "singleton-imagined",
+            };
+            self.render(template, context! { id })
         };
-        self.prompt(tail, page_schema(&members), 1)
+        self.prompt(tail, page_schema(&members, self.config.alone), 1)
     }
 
     /// Asks for the pages of all members at once.
     pub fn all(&self) -> Prompt {
         let members = self.shown.skills();
         let ids: Vec<String> = members.iter().map(|skill| quoted(skill.id.as_str())).collect();
-        let tail = render("all", context! { ids });
+        let tail = self.render("all", context! { ids });
         self.prompt(tail, pages_schema(&members), members.len() as u32)
     }
 
@@ -194,10 +203,14 @@ impl<'a> Prompts<'a> {
         }
     }
 
+    fn render(&self, template: &str, values: Value) -> String {
+        self.config.templates.render(template, values)
+    }
+
     fn prompt(&self, tail: String, schema: Schema, pages: u32) -> Prompt {
         let PromptConfig { page_tokens, temperature, seed, .. } = *self.config;
         Prompt {
-            system: render("system", self.words()) + "\n",
+            system: self.render("system", self.words()) + "\n",
             shared: self.shared.clone(),
             messages: vec![Message { role: Speaker::User, text: tail }],
             schema: Some(schema),
@@ -235,7 +248,8 @@ fn shared(members: &[&Skill], nonce: String, config: &PromptConfig) -> String {
         .collect();
     let template = if members.len() > 1 { "neighborhood" } else { "singleton-shared" };
     let language = config.language.words(members);
-    render(template, context! { members => documents, nonce, cut => CUT, language })
+    let values = context! { members => documents, nonce, cut => CUT, language };
+    config.templates.render(template, values)
 }
 
 /// A skill in full and the beginnings of its rivals, between their marks, in the room there is.
@@ -270,7 +284,8 @@ fn beside_rivals(members: &[&Skill], focal: usize, nonce: String, config: &Promp
     let own = own.pop().expect("the focal skill is a member");
     let language = config.language.words(&[own.1]);
     let rivals: Vec<Value> = rivals.into_iter().map(document).collect();
-    render("rivals", context! { skill => document(own), rivals, nonce, cut => CUT, language })
+    let values = context! { skill => document(own), rivals, nonce, cut => CUT, language };
+    config.templates.render("rivals", values)
 }
 
 /// The beginning of a text, in at most about so many tokens.
@@ -290,8 +305,12 @@ fn beginning(text: &str, room: usize) -> String {
 /// The form of one page. Of a neighborhood it is the same whichever member is asked for, because
 /// servers put the form before the prompt, where a difference would spoil their cache; that a page
 /// does not refer to itself is for the checks.
-fn page_schema(members: &[&Skill]) -> Schema {
-    Schema { name: "page".into(), schema: object(page_fields(members)) }
+fn page_schema(members: &[&Skill], alone: Alone) -> Schema {
+    let mut schema = object(page_fields(members));
+    if members.len() == 1 && alone == Alone::Imagined {
+        schema["properties"]["boundary"]["minItems"] = json!(1);
+    }
+    Schema { name: "page".into(), schema }
 }
 
 fn pages_schema(members: &[&Skill]) -> Schema {
@@ -330,22 +349,6 @@ fn quoted(id: &str) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    templates(&[
-        ("system", include_str!("prompts/system.md")),
-        ("neighborhood", include_str!("prompts/neighborhood.md")),
-        ("rivals", include_str!("prompts/rivals.md")),
-        ("focal", include_str!("prompts/focal.md")),
-        ("all", include_str!("prompts/all.md")),
-        ("singleton-shared", include_str!("prompts/singleton-shared.md")),
-        ("singleton", include_str!("prompts/singleton.md")),
-    ])
-});
-
-fn render(name: &str, values: Value) -> String {
-    crate::prompt::render(&TEMPLATES, name, values)
 }
 
 #[cfg(test)]

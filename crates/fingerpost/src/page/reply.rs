@@ -74,9 +74,9 @@ pub fn pages(reply: &Reply, members: &[&Skill]) -> Result<Parsed<Vec<Page>>, Rep
 }
 
 fn to_page(trigger: String, boundary: Vec<CaseForm>, body: String) -> Page {
-    let case = |CaseForm { request, skill }: CaseForm| Case {
-        request: tidy(&request).trim_end_matches(['.', '。', ':', '：']).to_owned(),
-        skill: skill.filter(|id| !id.is_empty()).map(SkillId::new),
+    let case = |CaseForm { request, skill }: CaseForm| {
+        let request = tidy(&request).trim_end_matches(['.', '。', ':', '：']).to_owned();
+        Case::new(request, skill.filter(|id| !id.is_empty()).map(SkillId::new))
     };
     Page {
         trigger: tidy(&trigger),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn good() -> Page {
-        let case = Case { request: "Cube root".into(), skill: Some(SkillId::new("qt/fridericia")) };
+        let case = Case::new("Cube root", Some(SkillId::new("qt/fridericia")));
         Page { trigger: "Square root".into(), boundary: vec![case], body: "QT / sqrt(RR)".into() }
     }
 

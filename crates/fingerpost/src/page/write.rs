@@ -22,6 +22,7 @@ use super::round_trip::{RoundTrip, round_trip};
 use super::{Page, Status};
 use crate::library::Library;
 use crate::neighborhood::Neighborhoods;
+use crate::protocol::Alone;
 use crate::rivals::Rivals;
 use crate::skill::{Skill, SkillId, SkillIdx};
 
@@ -97,6 +98,8 @@ pub struct Known {
     pub kept: BTreeMap<SkillId, PageRow>,
     /// What the generation before had: taken over where it was written from the same.
     pub before: BTreeMap<SkillId, PageRow>,
+    /// By what it was judged there.
+    pub alone: Alone,
 }
 
 /// Which known pages are written again.
@@ -120,6 +123,8 @@ pub struct WriteConfig {
     pub again: Again,
     /// Smaller neighborhoods are written as if each member were alone.
     pub min_contrast: usize,
+    /// What the boundary of a skill that is alone is made of, if a model writes it.
+    pub alone: Alone,
 }
 
 /// The rows of all skills, in the order of the library.
@@ -233,14 +238,16 @@ fn write_neighborhood(
     let mut news = false;
     let mut rows: Vec<Option<PageRow>> = Vec::with_capacity(members.len());
     for (skill, digest) in members.iter().zip(&digests) {
-        let before = known.before.get(&skill.id);
         rows.push(match known.kept.get(&skill.id) {
             Some(kept) => {
-                let (row, is_news) = kept_row(kept, before, skill, members, digest);
+                let (row, is_news) = kept_row(kept, known, (skill, digest), members, config.alone);
                 news |= is_news;
                 Some(row)
             }
-            None => before.and_then(|row| taken_over(row, &documents, config)),
+            None => {
+                let before = known.before.get(&skill.id);
+                before.and_then(|row| taken_over(row, &documents, config))
+            }
         });
     }
     let fresh = rows.iter().filter(|row| row.is_none()).count();
@@ -284,7 +291,8 @@ fn drafted(
 ) -> PageRow {
     let (skill, writer) = (members[at], config.identity());
     let language = config.language.unwrap_or_else(|| Language::of_skill(skill));
-    let findings = judge_as(&draft, skill, members, language, &writer);
+    // No local page has anything imagined.
+    let findings = judge_as(&draft, skill, members, language, Alone::Document, &writer);
     let (status, page) =
         if findings.is_empty() { (Status::Written, Some(draft)) } else { (Status::Fallback, None) };
     PageRow {
@@ -303,22 +311,23 @@ fn drafted(
 /// news to its neighbors. The checks do not overrule a person: what they find is noted.
 fn kept_row(
     kept: &PageRow,
-    before: Option<&PageRow>,
-    skill: &Skill,
+    known: &Known,
+    (skill, digest): (&Skill, &str),
     members: &[&Skill],
-    digest: &str,
+    alone: Alone,
 ) -> (PageRow, bool) {
     let same = |before: &&PageRow| {
         (&before.page, before.status, &before.key, &before.document, &before.writer)
             == (&kept.page, kept.status, &kept.key, &kept.document, &kept.writer)
     };
+    let before = known.before.get(&skill.id).filter(|_| known.alone == alone);
     let (mut row, is_news) = match before.filter(same) {
         Some(before) => (before.clone(), false),
         None => {
             let mut row = kept.clone();
             if let Some(page) = &row.page {
                 let language = Language::of_skill(skill);
-                row.findings = judge_as(page, skill, members, language, &row.writer);
+                row.findings = judge_as(page, skill, members, language, alone, &row.writer);
             }
             (row, true)
         }
@@ -360,10 +369,16 @@ fn taken_over(row: &PageRow, documents: &str, config: &WriteConfig) -> Option<Pa
 }
 
 /// Everything a page can be rejected for.
-pub fn judge(page: &Page, skill: &Skill, members: &[&Skill], language: Language) -> Vec<Failure> {
+pub fn judge(
+    page: &Page,
+    skill: &Skill,
+    members: &[&Skill],
+    language: Language,
+    alone: Alone,
+) -> Vec<Failure> {
     let neighbors: Vec<&Skill> =
         members.iter().copied().filter(|other| other.id != skill.id).collect();
-    let subject = Subject { skill, neighbors: &neighbors, language };
+    let subject = Subject { skill, neighbors: &neighbors, language, alone };
     let mut failures = check(page, &subject);
     failures.extend(audit(page, &subject));
     failures
@@ -376,11 +391,13 @@ fn judge_as(
     skill: &Skill,
     members: &[&Skill],
     language: Language,
+    alone: Alone,
     writer: &str,
 ) -> Vec<Failure> {
-    let mut failures = judge(page, skill, members, language);
+    let mut failures = judge(page, skill, members, language, alone);
     if !writer.starts_with(MODEL) {
-        failures.retain(|failure| !["empty", "no-neighbor"].contains(&failure.rule.as_str()));
+        let of_models = ["empty", "no-neighbor", "no-case"];
+        failures.retain(|failure| !of_models.contains(&failure.rule.as_str()));
     }
     failures
 }
@@ -425,13 +442,15 @@ pub fn adopt(
     company: &Company<'_>,
     status: Status,
     writer: &str,
+    alone: Alone,
 ) -> PageRow {
+    let language = Language::of_skill(skill);
     PageRow {
         skill: skill.id.clone(),
         document: skill.digest().to_hex().to_string(),
         key: key(writer, &company.documents(), &skill.id),
         status,
-        findings: judge_as(&page, skill, &company.members, Language::of_skill(skill), writer),
+        findings: judge_as(&page, skill, &company.members, language, alone, writer),
         page: Some(page),
         writer: writer.to_owned(),
         score: 1.0,

@@ -8,10 +8,9 @@
 //! rotated, they vote.
 
 use std::cmp::Reverse;
-use std::sync::LazyLock;
 
-use minijinja::{Environment, context};
-use serde::Deserialize;
+use minijinja::context;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::reasons::Reasons;
@@ -19,7 +18,7 @@ use super::{Candidate, Decision, Rejected, Route, nothing};
 use crate::chat::{Chat, ChatError, Message, Prompt, Reply, Schema, Speaker};
 use crate::index::{IndexError, SparseIndex};
 use crate::page::shorten::shorten;
-use crate::prompt::{SHOWN_AGAIN, again, free_word, object, render, templates};
+use crate::prompt::{SHOWN_AGAIN, Templates, again, free_word, object};
 use crate::reply::{self, Parsed, ReplyError, Tally};
 use crate::request::named;
 use crate::skill::SkillId;
@@ -36,7 +35,8 @@ const MAX_REJECTED: usize = 3;
 const MAX_REASON: usize = 400;
 
 /// May the answer be none?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Answering {
     /// Where no candidate does what is asked.
     #[default]
@@ -45,11 +45,24 @@ pub enum Answering {
     Always,
 }
 
+/// What becomes of a request that names one of the candidates, and no other?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NamedSkill {
+    /// Whoever names a skill gets it: the search puts it first, and nobody is asked.
+    #[default]
+    Taken,
+    /// It is a candidate like any other, as in the paper.
+    Asked,
+}
+
 /// How a model is asked to choose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChooserConfig {
     /// What it sees of a candidate.
     pub cards: Cards,
+    /// Is it asked about a skill that the request names?
+    pub named: NamedSkill,
     /// May it say none?
     pub answering: Answering,
     /// How often it is asked, each time with the candidates rotated; the votes decide.
@@ -58,8 +71,12 @@ pub struct ChooserConfig {
     pub attempts: u32,
     /// Tokens of an answer, reasoning included.
     pub answer_tokens: u32,
+    /// How freely to draw.
+    pub temperature: f64,
     /// What to draw from.
     pub seed: u64,
+    /// The words.
+    pub templates: Templates,
 }
 
 /// A model that chooses.
@@ -111,7 +128,8 @@ struct Answer {
 
 impl LlmChooser<'_> {
     /// Chooses among candidates in the order of the search, and says what the answers were like. A
-    /// skill that the request names is taken without asking; so is none where nothing was found.
+    /// skill that the request names is taken without asking, unless that is not wanted; so is none where
+    /// nothing was found.
     pub fn choose(
         &self,
         request: &str,
@@ -122,7 +140,10 @@ impl LlmChooser<'_> {
         if candidates.is_empty() {
             return Ok((nothing(), tally));
         }
-        let names = named(request);
+        let names = match self.config.named {
+            NamedSkill::Taken => named(request),
+            NamedSkill::Asked => Vec::new(),
+        };
         let mut pointed_at = (0..).zip(candidates).filter(|(_, c)| c.is_named_by(&names));
         if let (Some((chosen, candidate)), None) = (pointed_at.next(), pointed_at.next()) {
             let reason = format!("the request names {}", candidate.name);
@@ -256,7 +277,8 @@ impl LlmChooser<'_> {
                         prompt.max_output_tokens = room.saturating_mul(2);
                     } else if error.is_instructive() {
                         let shown: String = reply.text.chars().take(SHOWN_AGAIN).collect();
-                        prompt = again(first, &shown, &[error.to_string()], &[]);
+                        let (reasons, words) = ([error.to_string()], &self.config.templates);
+                        prompt = again(first, &shown, &reasons, &[], words);
                         prompt.max_output_tokens = room;
                     }
                     failure = error.to_string();
@@ -268,7 +290,8 @@ impl LlmChooser<'_> {
 
     /// What the model is told, with the candidates beginning at `shift`.
     fn prompt(&self, request: &str, candidates: &[Candidate<'_>], shift: usize) -> Prompt {
-        let ChooserConfig { cards, answering, answer_tokens, seed, .. } = *self.config;
+        let ChooserConfig { cards, answering, answer_tokens, temperature, seed, .. } = *self.config;
+        let templates = &self.config.templates;
         let shown = candidates.iter().cycle().skip(shift).take(candidates.len());
         let cards: Vec<String> =
             shown.map(|c| card(c.name, c.description, c.page, cards, self.name_of)).collect();
@@ -278,15 +301,15 @@ impl LlmChooser<'_> {
         let or_none = answering == Answering::OrNone;
         let values = context! { nonce, request => &*request, cards, or_none, most => MAX_REJECTED };
         Prompt {
-            system: SYSTEM.to_owned(),
+            system: templates.render("choose-system", context! {}) + "\n",
             shared: String::new(),
             messages: vec![Message {
                 role: Speaker::User,
-                text: render(&TEMPLATES, "choose", values),
+                text: templates.render("choose", values),
             }],
             schema: Some(schema(candidates.len(), answering)),
             max_output_tokens: answer_tokens,
-            temperature: 0.0,
+            temperature,
             seed,
             attempt: 0,
         }
@@ -401,11 +424,6 @@ fn is_none(value: &Value) -> bool {
         _ => false,
     }
 }
-
-const SYSTEM: &str = include_str!("prompts/system.md");
-
-static TEMPLATES: LazyLock<Environment<'static>> =
-    LazyLock::new(|| templates(&[("choose", include_str!("prompts/choose.md"))]));
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ use crate::numbers::tuning::{DENSE, DEPTH, ENOUGH, ITEMS, SEARCHED, USELESS};
 use crate::page::Pages;
 use crate::skill::Skill;
 use crate::text::{Tokenizer, first_sentence};
-use crate::view::{FieldWeights, View, clustering_text, document};
+use crate::view::{ClusteringText, FieldWeights, View, clustering_text, document};
 
 /// How a library is searched where nobody says otherwise, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +95,7 @@ impl Trust {
 /// texts: vectors fitted to a text with the request in it would know the answer.
 pub fn tune<E: Embedder>(
     library: &Library,
+    clustering: ClusteringText,
     embedder: impl FnOnce(&[String]) -> E,
 ) -> Result<Tuning, EmbedError> {
     let test = Test::of(library);
@@ -102,7 +103,8 @@ pub fn tune<E: Embedder>(
     if test.items.len() < 2 {
         return Ok(tuning);
     }
-    let texts: Vec<String> = test.library.skills().iter().map(clustering_text).collect();
+    let skills = test.library.skills().iter();
+    let texts: Vec<String> = skills.map(|skill| clustering_text(skill, clustering)).collect();
     test.fuse(&mut tuning, &embedder(&texts))?;
     Ok(tuning)
 }
@@ -281,7 +283,7 @@ mod tests {
                 query_prefix: String::new(),
                 document_prefix: String::new(),
             };
-            tune(&library, |_| Letters { profile, reads }).unwrap()
+            tune(&library, ClusteringText::default(), |_| Letters { profile, reads }).unwrap()
         };
         let [reads, does_not] = [true, false].map(tuned);
         assert_eq!((reads.retriever, reads.trust.dense), (Retriever::Hybrid, DENSE));

@@ -10,11 +10,12 @@ use crate::embedding::{Embedder, Role};
 use crate::index::{DenseIndex, FORMAT_VERSION, SparseConfig, SparseIndex, embed_view};
 use crate::numbers;
 use crate::page::Pages;
+use crate::route::llm::{Answering, NamedSkill};
 use crate::route::{RouteConfig, Router};
 use crate::search::tuning::Trust;
 use crate::search::{Dense, Reading, Retriever, Searcher};
 use crate::store::StoreError;
-use crate::view::{Cards, View, purpose};
+use crate::view::{View, purpose};
 
 impl Snapshot {
     /// What routes requests, as configured.
@@ -30,18 +31,27 @@ impl Snapshot {
             sparse: Arc::clone(&self.terms),
             dense: None,
             trust: Trust::SPARSE,
-            reading: Reading::Careful,
+            reading: self.reading(),
+        }
+    }
+
+    /// How requests are read where nobody says otherwise: to the letter, where a model is asked about a skill
+    /// that the request names.
+    pub fn reading(&self) -> Reading {
+        match self.head.protocol.choosing.named {
+            NamedSkill::Taken => Reading::Careful,
+            NamedSkill::Asked => Reading::ToTheLetter,
         }
     }
 
     /// The configuration of routes where nobody says otherwise.
     pub fn route_config(&self) -> RouteConfig {
-        RouteConfig {
-            none_below: numbers::none::BELOW,
-            min_confidence: 0.0,
-            max: 1,
-            cards: Cards::Boundary,
-        }
+        let choosing = &self.head.protocol.choosing;
+        let none_below = match choosing.answering {
+            Answering::OrNone => numbers::none::BELOW,
+            Answering::Always => 0.0,
+        };
+        RouteConfig { none_below, min_confidence: 0.0, max: 1, cards: choosing.cards }
     }
 
     /// An index of terms over a view: one of the generation's, one that was kept for it, or one
@@ -93,7 +103,8 @@ impl Snapshot {
             return Ok((index, 0));
         }
         let pages = if view.reads_pages() { self.pages()? } else { Pages::default() };
-        let vectors = embed_view(&self.library()?, &pages, view, embedder)?;
+        let extent = self.head.extent(view);
+        let vectors = embed_view(&self.library()?, &pages, view, extent, embedder)?;
         let embedded = vectors.len();
         Ok((DenseIndex::new(vectors), embedded))
     }
@@ -148,7 +159,12 @@ impl Snapshot {
     }
 
     fn dense_name(&self, view: View, embedder: &dyn Embedder) -> String {
-        self.extra(&format!("{DENSE_VERSION} {}", embedder.profile().key()), view)
+        let mut what = format!("{DENSE_VERSION} {}", embedder.profile().key());
+        let extent = self.head.extent(view);
+        if !extent.is_usual() {
+            what.push_str(&serde_json::to_string(&extent).expect("plain data"));
+        }
+        self.extra(&what, view)
     }
 
     /// Everything a retriever needs, over an index of terms; `embedder` where it needs vectors.

@@ -13,6 +13,7 @@ mod neighborhoods;
 mod none;
 mod pages;
 mod parity;
+mod protocol;
 mod rivals;
 mod store;
 mod stuffed;

@@ -10,10 +10,10 @@ use fingerpost::page::check::are_twins;
 use fingerpost::page::local::{Draft, LocalConfig, write};
 use fingerpost::page::write::{PageRow, judge};
 use fingerpost::page::{Case, Language, Page};
-use fingerpost::protocol::Protocol;
+use fingerpost::protocol::{Alone, Protocol};
 use fingerpost::skill::{Invocation, Origin, Skill, SkillId, SkillIdx};
 use fingerpost::snapshot::Snapshot;
-use fingerpost::view::{View, index_text};
+use fingerpost::view::{Extent, View, index_text};
 use proptest::prelude::*;
 
 use crate::data;
@@ -47,7 +47,9 @@ fn skill(id: &str, description: &str, content: &str) -> Skill {
 
 /// What a page breaks beside having nothing to say.
 fn faults_of(page: &Page, of: &Skill, members: &[&Skill]) -> Vec<String> {
-    let found = judge(page, of, members, Language::English).into_iter().map(|found| found.rule);
+    let found = judge(page, of, members, Language::English, Alone::Document)
+        .into_iter()
+        .map(|found| found.rule);
     found.filter(|rule| rule != "empty").collect()
 }
 
@@ -133,7 +135,7 @@ fn every_example_skill_has_a_page_and_the_boundary_stays_out_of_the_index() {
     let pages = compiled.pages().unwrap();
     for row in (0..library.skills().len() as u32).map(SkillIdx) {
         let Some(page) = pages.get(row) else { continue };
-        let text = |view| index_text(&library, &pages, row, view).tail;
+        let text = |view| index_text(&library, &pages, row, view, Extent::New).tail;
         assert_eq!(text(View::Full), format!("{}\n{}", text(View::Body), page.trigger));
         let body = text(View::Body);
         assert!(body.split(' ').all(|word| page.body.contains(word)), "{body}: {}", page.body);
@@ -246,7 +248,7 @@ fn a_wild_document_gives_sentences_or_nothing() {
         page.trigger,
         "Use when a privacy review of recordings is due, or a regulator asks. Use when the user mentions \"GA4,\" \"consent,\" or \"GDPR.\""
     );
-    let case = Case { request: "Forms on a page (use form-cro)".into(), skill: None };
+    let case = Case::new("Forms on a page (use form-cro)", None);
     assert_eq!(page.boundary, [case]);
     assert_eq!(
         page.body,
@@ -262,7 +264,7 @@ fn a_skill_alone_has_its_authors_exclusions() {
         "Reads fields.",
     );
     let page = &write(&[&forms], &LocalConfig::default(), Draft::First)[0];
-    let case = Case { request: "Scanned pages without any text".into(), skill: None };
+    let case = Case::new("Scanned pages without any text", None);
     assert_eq!(page.boundary, [case]);
 }
 
@@ -332,7 +334,7 @@ fn pages_of_a_strong_model_pass() {
             boundary: cases(record["boundary"].as_str().unwrap(), &record["references"], &of),
             body: record["body"].as_str().unwrap().into(),
         };
-        let mut failures = judge(&page, of(id), &members, Language::English);
+        let mut failures = judge(&page, of(id), &members, Language::English, Alone::Document);
         // Cut into cases their boundary says each name once more than they wrote.
         assert!(record["boundary"].as_str().unwrap().chars().count() <= Page::MAX_BOUNDARY);
         failures.retain(|failure| !failure.message.starts_with("the boundary has"));
@@ -356,10 +358,10 @@ fn cases<'a>(
     for id in references.as_array().unwrap() {
         let id = id.as_str().unwrap();
         let Some(at) = rest.find(&of(id).name) else {
-            cases.push(Case { request: String::new(), skill: Some(SkillId::new(id)) });
+            cases.push(Case::new("", Some(SkillId::new(id))));
             continue;
         };
-        cases.push(Case { request: rest[..at].trim().into(), skill: Some(SkillId::new(id)) });
+        cases.push(Case::new(rest[..at].trim(), Some(SkillId::new(id))));
         rest = rest[at + of(id).name.len()..].trim_start_matches(['.', ',', ';', '\'', ' ']);
     }
     // A name that is written differently leaves its case to the one before.

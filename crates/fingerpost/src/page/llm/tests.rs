@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::chat::{Doubt, Finish, Usage};
+use crate::page::Case;
 use crate::page::prompt::LanguageChoice;
+use crate::prompt::Templates;
 use crate::skill::{Invocation, Origin};
 
 pub(crate) fn skill(id: &str) -> Skill {
@@ -97,6 +99,8 @@ fn config(unit: Unit, concurrency: usize) -> LlmConfig {
             page_tokens: 500,
             temperature: 0.0,
             seed: 1,
+            alone: Alone::Document,
+            templates: Templates::ours(),
         },
         attempts: 3,
         concurrency,
@@ -341,4 +345,84 @@ fn settings_that_decide_a_page_are_its_identity() {
         base.identity("n", Against::Neighborhood)
     );
     assert_ne!(base.identity("m", Against::Neighborhood), base.identity("m", Against::Rivals));
+}
+
+/// A boundary is never empty where the paper's protocol wants one, and says that it is imagined; the model
+/// neither hears nor says that word.
+#[test]
+fn a_skill_alone_has_an_imagined_boundary_where_that_is_wanted() {
+    let mut config = config(Unit::Focal, 1);
+    config.prompt.alone = Alone::Imagined;
+    let one = skill("a/1");
+    let page = |boundary: &str| {
+        let (trigger, body) = ("Requests for the rule of a/1.", "The rule of a/1 itself");
+        text(&format!(r#"{{"trigger":"{trigger}","boundary":[{boundary}],"body":"{body}"}}"#))
+    };
+    let case = |request: &str| format!(r#"{{"request":"{request}","skill":null}}"#);
+    let long = case(&"long ".repeat(100));
+    let script = vec![Ok(page("")), Ok(page(&long)), Ok(page(&case("Measuring the rule")))];
+    let chat = Scripted::new(vec![("a/1", script)]);
+    let cancel = AtomicBool::new(false);
+    let write = |config: &LlmConfig, chat: &Scripted| {
+        let writer = LlmWriter { chat, config, check: &super::check, cancel: &cancel };
+        let group = Neighborhood::new(vec![&one]);
+        writer.write(&[group], &|_, _| ()).written.remove(0).remove(0)
+    };
+    let Written::Page(written, 3) = write(&config, &chat) else { panic!("no page") };
+    let imagined = Case { ground: Ground::Imagined, ..Case::new("Measuring the rule", None) };
+    assert_eq!(written.boundary, [imagined]);
+    assert_eq!(written.boundary_text(SkillId::to_string), "Measuring the rule.");
+    let asked = chat.asked();
+    assert!(asked[0].messages[0].text.contains("It is not empty all the same."));
+    let schema = &asked[0].schema.as_ref().unwrap().schema;
+    assert_eq!(schema["properties"]["boundary"]["minItems"], 1);
+    assert!(asked[1].messages[2].text.contains("- the boundary is empty; imagine"));
+    assert!(asked[2].messages[1].text.contains("long long"));
+    assert!(asked.iter().all(|prompt| !json(prompt).contains("ground")), "not in the form");
+
+    // Written again, the page of before is shown as a model would write it.
+    let chat = Scripted::new(vec![("a/1", vec![Ok(page(&case("Measuring the rule")))])]);
+    let wanted = Wanted::Better(written, vec![Failure::new("case-strays", "a case strays")]);
+    let group = Neighborhood { members: vec![&one], wanted: vec![wanted], focal: None };
+    let writer = LlmWriter { chat: &chat, config: &config, check: &super::check, cancel: &cancel };
+    writer.write(&[group], &|_, _| ());
+    assert!(!json(&chat.asked()).contains("ground"));
+
+    // By ours the boundary may be empty, and nothing is imagined.
+    config.prompt.alone = Alone::Document;
+    let chat = Scripted::new(vec![("a/1", vec![Ok(page("")), Ok(page(&case("x")))])]);
+    let Written::Page(written, 1) = write(&config, &chat) else { panic!("no page") };
+    assert_eq!(written.boundary, []);
+    let Written::Page(written, 1) = write(&config, &chat) else { panic!("no page") };
+    assert_eq!(written.boundary, [Case::new("x", None)]);
+}
+
+#[test]
+fn a_users_words_are_asked_in_and_part_of_the_key() {
+    let ours = config(Unit::Focal, 1);
+    let mut theirs = ours.clone();
+    let words = "One page, for \"{{ id | replace('\"', '') }}\", as short as can be.";
+    theirs.prompt.templates.replace("singleton", words).unwrap();
+    let again = "No:{% for reason in reasons %} {{ reason }}.{% endfor %}";
+    theirs.prompt.templates.replace("again", again).unwrap();
+    let bad = text(r#"{"trigger":"bad","boundary":[],"body":"x"}"#);
+    let chat = Scripted::new(vec![("a", vec![Ok(bad)])]);
+    let outcome = write(&chat, &theirs, &[&["a"]]);
+    assert_eq!(triggers(&outcome), [["2: requests of a"]]);
+    let asked = chat.asked();
+    assert_eq!(asked[0].messages[0].text, "One page, for \"a\", as short as can be.");
+    assert_eq!(asked[1].messages[2].text, "No: the trigger is bad.");
+    let system = Templates::ours()
+        .render("system", minijinja::context! { other => "neighbor", others => "neighbors" });
+    assert_eq!(asked[0].system, system + "\n", "what is not replaced is ours");
+
+    let identity = |config: &LlmConfig| config.identity("m", Against::Neighborhood);
+    assert_ne!(identity(&ours), identity(&theirs));
+    let mut same = ours.clone();
+    same.prompt.templates.replace("choose", Templates::ours().text("choose").unwrap()).unwrap();
+    same.prompt.templates.replace("choose-system", "Choose.").unwrap();
+    assert_eq!(identity(&ours), identity(&same), "the chooser's words write no page");
+    let mut imagined = ours.clone();
+    imagined.prompt.alone = Alone::Imagined;
+    assert_ne!(identity(&ours), identity(&imagined));
 }

@@ -124,7 +124,7 @@ static USE_WHEN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Adds a case if the whole may hold it.
 fn push(page: &mut Page, request: String, to: Option<&Skill>, neighborhood: &Neighborhood<'_>) {
-    page.boundary.push(Case { request, skill: to.map(|skill| skill.id.clone()) });
+    page.boundary.push(Case::new(request, to.map(|skill| skill.id.clone())));
     let shown = page.boundary_text(|id| {
         let skill = neighborhood.members.iter().find(|skill| skill.id == *id);
         skill.map_or_else(|| id.to_string(), |skill| skill.name.clone())

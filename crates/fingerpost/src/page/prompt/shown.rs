@@ -104,7 +104,7 @@ mod tests {
     use crate::page::llm::tests::skill;
 
     fn page_naming(id: &str) -> Page {
-        let case = Case { request: "x".into(), skill: Some(SkillId::new(id)) };
+        let case = Case::new("x", Some(SkillId::new(id)));
         Page { trigger: "t".into(), boundary: vec![case], body: "b".into() }
     }
 

@@ -26,6 +26,8 @@ fn config() -> PromptConfig {
         page_tokens: 900,
         temperature: 0.2,
         seed: 42,
+        alone: Alone::Document,
+        templates: Templates::ours(),
     }
 }
 
@@ -195,8 +197,8 @@ fn a_second_try_shows_the_last_answer_only() {
     let members: Vec<&Skill> = skills.iter().collect();
     let config = config();
     let first = Prompts::new(&members, &config).focal(0);
-    let second = again(&first, "{}", &["the trigger is empty".into()], &[]);
-    let third = again(&second, "{\"a\":1}", &["one".into(), "two".into()], &[]);
+    let second = again(&first, "{}", &["the trigger is empty".into()], &[], &config.templates);
+    let third = again(&second, "{\"a\":1}", &["one".into(), "two".into()], &[], &config.templates);
     assert_eq!(third.messages.len(), 3);
     assert_eq!(third.messages[1].text, "{\"a\":1}");
     expect![[r#"
@@ -221,7 +223,7 @@ fn what_strangers_call_things_is_no_word_of_ours() {
         |name: &str| format!("the body names the neighbor '{name}'; it is about this skill only");
     let long = format!("the answer is {}", "very ".repeat(1000));
     let reasons = [reason(hostile), reason("qtc-bazett"), long];
-    let text = again(&first, "{}", &reasons, &names).messages[2].text.clone();
+    let text = again(&first, "{}", &reasons, &names, &config.templates).messages[2].text.clone();
     let word = text.split("<quoted-").nth(1).unwrap().split('>').next().unwrap().to_owned();
     let shown = text.replace(&word, "WORD");
     let (told, cut) = shown.split_once("- the answer is").unwrap();
@@ -285,4 +287,21 @@ fn a_skill_without_rivals_is_alone() {
     let config = config();
     let alone = Prompts::against_rivals(&[&skills[0]], 0, &config).focal(0);
     assert_eq!(alone, Prompts::new(&[&skills[0]], &config).focal(0));
+}
+
+#[test]
+fn a_model_is_told_what_a_body_is_made_of_and_what_counts_in_a_boundary() {
+    let skills = pair();
+    let members: Vec<&Skill> = skills.iter().collect();
+    let config = config();
+    let neighbors = Prompts::new(&members, &config).focal(0).system;
+    let rivals = Prompts::against_rivals(&members, 0, &config).focal(0).system;
+    for (system, other) in [(neighbors, "neighbor"), (rivals, "rival")] {
+        let counts = format!("the name of the {other} counts with each case");
+        assert!(system.contains(&counts), "{system}");
+        for kind in ["A formula:", "A rule to decide by:", "An interface,", "A procedure:"] {
+            assert_eq!(system.matches(kind).count(), 1, "{kind}");
+        }
+        assert!(system.contains("300 to 500 characters"), "{system}");
+    }
 }

@@ -111,12 +111,12 @@ impl<'a> Together<'a> {
         let (members, place) = (&company.members, focal(company));
         let skill = members[place];
         let digest = skill.digest().to_hex().to_string();
-        let before = known.before.get(&skill.id);
         if let Some(kept) = known.kept.get(&skill.id) {
-            let (row, is_news) = kept_row(kept, before, skill, members, &digest);
+            let (row, is_news) = kept_row(kept, known, (skill, &digest), members, config.alone);
             return Step { row, is_fresh: false, is_news };
         }
         let documents = company.documents();
+        let before = known.before.get(&skill.id);
         if let Some(row) = before.and_then(|row| taken_over(row, &documents, config)) {
             return Step { row, is_fresh: false, is_news: false };
         }

@@ -76,18 +76,21 @@ fn skills() -> Vec<Skill> {
 
 fn bazett() -> Page {
     let skill = Some(SkillId::new("qt/fridericia"));
-    let case = Case { request: "A cube root".into(), skill };
+    let case = Case::new("A cube root", skill);
     Page { trigger: "Square root".into(), boundary: vec![case], body: "QT / √RR".into() }
 }
 
 fn config() -> ChooserConfig {
     ChooserConfig {
         cards: Cards::Boundary,
+        named: NamedSkill::Taken,
         answering: Answering::OrNone,
         rotate: 1,
         attempts: 3,
         answer_tokens: 500,
+        temperature: 0.0,
         seed: 7,
+        templates: Templates::ours(),
     }
 }
 
@@ -307,6 +310,34 @@ fn without_an_answer_the_first_hit_is_taken_and_that_is_said() {
 }
 
 #[test]
+fn a_named_skill_is_taken_or_asked_about() {
+    let request = "Use qt/hodges for this one";
+    let choose_by = |named| {
+        let chat = Scripted::saying(&[&choice("2")]);
+        let config = ChooserConfig { named, ..config() };
+        let (route, _) = choose_among(&chat, &config, request, skills(), None).unwrap();
+        (route.skill.unwrap(), chat.asked().len())
+    };
+    assert_eq!(choose_by(NamedSkill::Taken), ("qt/hodges".into(), 0));
+    assert_eq!(choose_by(NamedSkill::Asked), ("qt/fridericia".into(), 1));
+}
+
+#[test]
+fn a_users_words_are_asked_in() {
+    let mut config = config();
+    config.templates.replace("choose-system", "Pick one.").unwrap();
+    config.temperature = 0.5;
+    let words = "<request-{{ nonce }}>{{ request }}</request-{{ nonce }}>\n{% for card in cards %}<card-{{ nonce }}>{{ card }}</card-{{ nonce }}>\n{% endfor %}Which?";
+    config.templates.replace("choose", words).unwrap();
+    let chat = Scripted::saying(&[&choice("2")]);
+    choose(&chat, &config);
+    let prompt = chat.asked().remove(0);
+    assert_eq!((prompt.system.as_str(), prompt.temperature), ("Pick one.\n", 0.5));
+    assert!(shown(&prompt).starts_with("<request-NONCE>QT 400"), "{}", shown(&prompt));
+    assert!(shown(&prompt).ends_with("</card-NONCE>\nWhich?"));
+}
+
+#[test]
 fn none_is_an_answer_where_it_is_allowed() {
     let (route, _) = choose(&Scripted::saying(&[&choice("none")]), &config());
     assert_eq!((route.decision, route.skill, route.skills.len()), (Decision::None, None, 0));
@@ -384,7 +415,7 @@ fn no_text_of_a_skill_leaves_its_card() {
             skills
         };
         let page = || {
-            let case = Case { request: text.into(), skill: Some(SkillId::new("qt/zzz")) };
+            let case = Case::new(text, Some(SkillId::new("qt/zzz")));
             Page { boundary: vec![case], ..bazett() }
         };
         let chat = Scripted::saying(&[&choice("2")]);
