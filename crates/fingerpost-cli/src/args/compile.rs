@@ -17,8 +17,6 @@ use crate::output::UsageError;
 pub(crate) struct Compile {
     #[command(flatten)]
     pub(crate) library: FirstLibraryArgs,
-    #[command(flatten)]
-    protocol: ProtocolArgs,
     /// Compute everything anew, instead of placing what changed; known pages stay.
     #[arg(long)]
     pub(crate) rebuild: bool,
@@ -31,6 +29,8 @@ pub(crate) struct Compile {
     /// Write those pages again that are flagged or missing; what is pinned stays.
     #[arg(long)]
     pub(crate) fix_flagged: bool,
+    #[command(flatten)]
+    protocol: ProtocolArgs,
     #[command(flatten)]
     pub(crate) llm: LlmArgs,
 }
