@@ -46,7 +46,7 @@ const K: usize = 10;
 
 pub(crate) fn run(arguments: &FitArgs) -> anyhow::Result<()> {
     ensure!(arguments.repeats > 0, "at least one repeat is needed");
-    let set = Judged::open(LIBRARY, &arguments.data)?;
+    let set = crate::judged::open(LIBRARY, &arguments.data)?;
     let set = set.with_context(|| format!("{} has no {LIBRARY}", arguments.data.display()))?;
     let texts: Vec<String> = set.library.skills().iter().map(document).collect();
     let pool = ours::pool(arguments.threads)?;

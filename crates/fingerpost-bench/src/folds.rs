@@ -111,7 +111,7 @@ impl FoldArgs {
             self.names.is_empty() || self.names.iter().any(is_it)
         });
         Ok(wanted.filter_map(|(fold, library)| {
-            let mut judged = match Judged::open(library, &self.data) {
+            let mut judged = match crate::judged::open(library, &self.data) {
                 Ok(Some(judged)) => judged,
                 Ok(None) => {
                     missing(library, &self.data);

@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use clap::Args;
 use fingerpost::atlas::Atlas;
-use fingerpost::index::{SparseConfig, SparseModel};
+use fingerpost::index::{Scratch, SparseConfig, SparseModel};
 use fingerpost::page::Status;
 use fingerpost::page::write::PageRow;
 use fingerpost::search::{Reading, Retriever, Searcher};
 use fingerpost::snapshot::Snapshot;
 use fingerpost::view::View;
 
-use crate::judged::{CLOSED, EXAMPLES, Judged, K, STRONG, compile};
+use crate::judged::{CLOSED, EXAMPLES, Judged, K, STRONG, compile, figures};
 use crate::search::dense;
 
 /// What `pages` was asked to do.
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &PagesArgs) -> anyhow::Result<()> {
         if !arguments.names.is_empty() && !arguments.names.iter().any(|wanted| wanted == name) {
             continue;
         }
-        match Judged::open(name, &arguments.data)? {
+        match crate::judged::open(name, &arguments.data)? {
             Some(set) => measure(&set, arguments)?,
             None => eprintln!("SKIPPED {name}: {} has no such folder", arguments.data.display()),
         }
@@ -120,8 +120,8 @@ fn line(
 ) -> anyhow::Result<()> {
     let mut shown = format!("{name:>16}");
     let mut add = |retriever: &str, searcher: &Searcher| {
-        let figures = set.figures(|request, scratch| searcher.search(request, K, scratch))?;
-        let [recall, first] = figures;
+        let search = |request: &str, scratch: &mut Scratch| searcher.search(request, K, scratch);
+        let [recall, first] = figures(set, search)?;
         shown += &format!("   {retriever} R@{K} {recall:5.2} S@1 {first:5.2}");
         anyhow::Ok(())
     };

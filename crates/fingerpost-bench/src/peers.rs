@@ -14,7 +14,7 @@ use clap::Args;
 
 use self::arms::{Arm, Arms};
 use crate::folds::{AGAIN, FoldArgs, Opened, Requests};
-use crate::judged::K;
+use crate::judged::{K, means};
 
 /// What `peers` was asked to do.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &PeersArgs) -> anyhow::Result<()> {
         eprintln!("{}: {skills} skills, {requests} requests", judged.name);
         let mut figures = Figures::default();
         for (figures, run) in figures.iter_mut().zip(arms.runs(&judged)?) {
-            let means = run.map(|run| judged.means(&run)).transpose()?;
+            let means = run.map(|run| means(&judged, &run)).transpose()?;
             *figures = means.map(|[recall, first]| [first, recall]);
         }
         eprintln!("  {:.0} s", start.elapsed().as_secs_f64());

@@ -16,7 +16,7 @@ use fingerpost::library::{Library, LoadOptions, Root};
 use fingerpost::search::Dense;
 use fingerpost::view::View;
 
-use crate::judged::{Judged, compile, spread};
+use crate::judged::{compile, spread};
 use crate::ours;
 use crate::search::dense;
 
@@ -34,7 +34,7 @@ pub(crate) struct RouteArgs {
 const POOL: usize = 10;
 
 pub(crate) fn run(arguments: &RouteArgs) -> anyhow::Result<()> {
-    let Some(judged) = Judged::open("sra", &arguments.data)? else {
+    let Some(judged) = crate::judged::open("sra", &arguments.data)? else {
         eprintln!("SKIPPED: {} has no sra", arguments.data.display());
         return Ok(());
     };

@@ -17,7 +17,7 @@ use fingerpost::view::View;
 use self::priors::Tried;
 use self::way::Way;
 use crate::folds::{FoldArgs, Opened};
-use crate::judged::{Judged, K};
+use crate::judged::{Judged, K, figures};
 use crate::none::tables::{header, row};
 
 /// What `search` was asked to do.
@@ -58,11 +58,11 @@ fn retrievers(judged: &Judged, snapshot: &Snapshot) -> anyhow::Result<Vec<String
     let mut add = |[recall, first]: [f64; 2]| cells.push(format!("{recall:.1}, {first:.1}"));
     for retriever in [Retriever::Bm25, Retriever::Dense, Retriever::Hybrid] {
         let searcher = searcher(snapshot, retriever, &tuning.config(View::Full))?;
-        add(judged.figures(|request, scratch| searcher.search(request, K, scratch))?);
+        add(figures(judged, |request, scratch| searcher.search(request, K, scratch))?);
     }
     // `search` without options: the order of the chooser, whose pool is never below the hits asked for.
     let router = snapshot.router(snapshot.route_config(), K);
-    add(judged.figures(|request, scratch| router.rank(request, K, scratch))?);
+    add(figures(judged, |request, scratch| router.rank(request, K, scratch))?);
     Ok(cells)
 }
 

@@ -99,6 +99,9 @@ pub(crate) enum Verb {
     Import(Import),
     /// Measure a retriever or a chooser on judged queries, or compare runs.
     Eval(Box<Eval>),
+    /// The experiments of the paper behind it all, on its kind of data or your own library.
+    #[command(subcommand)]
+    Lab(crate::lab::LabVerb),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
     /// List, fetch and remove embedding models.

@@ -12,6 +12,7 @@ mod eval;
 mod explain;
 mod export;
 mod import;
+mod lab;
 mod ledger;
 mod llm;
 mod model;
@@ -65,6 +66,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Export(export) => export::run(export, &arguments.global),
         Verb::Import(import) => import::run(import, &arguments.global),
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
+        Verb::Lab(verb) => lab::run(verb, &arguments.global),
         Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),

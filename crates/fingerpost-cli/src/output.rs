@@ -71,6 +71,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 fn exit_of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         let usage = cause.is::<UsageError>()
+            || cause.is::<fingerpost_lab::experiment::ExperimentError>()
             || cause.is::<FormatError>()
             || cause.is::<JudgedError>()
             || cause.is::<LoadError>()

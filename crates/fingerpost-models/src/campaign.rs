@@ -25,7 +25,7 @@ use fingerpost::atlas::{Budget, Ledger, Recorded, Spent};
 use fingerpost::chat::{Chat, ChatError, Prompt, Replay};
 use fingerpost::store::StoreError;
 
-pub use self::choices::{Answered, Choices, Choosing};
+pub use self::choices::{Answered, Choices, Choosing, Ran, Said};
 pub use self::errand::{AnswerFile, Batched, Errand, Ingest, Ingested, Lines, RejectedLine};
 pub use self::pages::PageWork;
 pub use self::plan::Plan;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::ledger::Entry;
-pub use self::ledger::{AdoptError, Batch, Ledger, Replays, Spend, start_of_day};
+pub use self::ledger::{AdoptError, Batch, Ledger, Replays, Spend, day, start_of_day};
 pub use self::recorded::{Budget, Outbox, Recorded, Spent};
 use crate::compile::{self, CompileReport, Job};
 use crate::embedding::EmbedError;

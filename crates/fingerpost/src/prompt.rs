@@ -7,9 +7,10 @@
 mod check;
 mod templates;
 
-use minijinja::context;
+use minijinja::{Value, context};
 use serde_json::json;
 
+use self::templates::ENVIRONMENT;
 pub use self::templates::{TemplateError, Templates};
 use crate::chat::{Message, Prompt, Speaker};
 
@@ -63,7 +64,7 @@ pub(crate) fn again(
 }
 
 /// One line of at most so many characters.
-pub(crate) fn one_line(text: &str, most: usize) -> String {
+pub fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for (at, c) in text.split_whitespace().flat_map(|word| word.chars().chain([' '])).enumerate() {
         if at == most {
@@ -91,7 +92,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// A word that no text contains, and that is the same whenever the seeds are.
-pub(crate) fn free_word<'a>(seeds: impl Iterator<Item = &'a [u8]>, texts: &[&str]) -> String {
+pub fn free_word<'a>(seeds: impl Iterator<Item = &'a [u8]>, texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     seeds.for_each(|seed| {
         hasher.update(seed);
@@ -105,7 +106,7 @@ pub(crate) fn free_word<'a>(seeds: impl Iterator<Item = &'a [u8]>, texts: &[&str
 }
 
 /// A schema of these fields: strict servers want every field required and no other allowed.
-pub(crate) fn object(fields: Vec<(&str, serde_json::Value)>) -> serde_json::Value {
+pub fn object(fields: Vec<(&str, serde_json::Value)>) -> serde_json::Value {
     let required: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let properties: serde_json::Map<_, _> =
         fields.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
@@ -115,4 +116,10 @@ pub(crate) fn object(fields: Vec<(&str, serde_json::Value)>) -> serde_json::Valu
         "required": required,
         "additionalProperties": false,
     })
+}
+
+/// A text of ours as a template, filled in. Whoever shows a stranger's text in it puts that between marks with
+/// a [`free_word`].
+pub fn fill(template: &str, values: Value) -> String {
+    ENVIRONMENT.render_str(template, values).expect("a template of ours")
 }

@@ -96,7 +96,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts an answer that could not be read.
-    pub(crate) fn misread(&mut self, error: &ReplyError) {
+    pub fn misread(&mut self, error: &ReplyError) {
         match error {
             ReplyError::Blank | ReplyError::Withheld => self.blank += 1,
             ReplyError::Truncated => self.truncated += 1,
@@ -118,7 +118,7 @@ impl AddAssign for Tally {
 }
 
 /// The JSON object of an answer.
-pub(crate) fn object(reply: &Reply) -> Result<Parsed<Value>, ReplyError> {
+pub fn object(reply: &Reply) -> Result<Parsed<Value>, ReplyError> {
     match reply.finish {
         Finish::Length => return Err(ReplyError::Truncated),
         Finish::Withheld => return Err(ReplyError::Withheld),
@@ -140,7 +140,7 @@ pub(crate) fn object(reply: &Reply) -> Result<Parsed<Value>, ReplyError> {
 }
 
 /// An object as the form that was asked for.
-pub(crate) fn form<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, ReplyError> {
+pub fn form<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, ReplyError> {
     // The message repeats what was found in the place of what was asked for.
     let shape = |error: serde_json::Error| one_line(&error.to_string(), MAX_SHAPE);
     serde_json::from_value(value).map_err(|error| ReplyError::Shape { message: shape(error) })

@@ -219,7 +219,17 @@ mod tests {
         let mut queries: Vec<Query> = library.skills().iter().zip(0..).map(query).collect();
         // Nobody finds anything for this one, and still nobody may pass over it.
         queries.push(Query { id: "nothing".into(), text: "xyzzy".into(), dataset: None });
-        Judged { name: String::new(), library, queries, qrels: Qrels::default(), theirs: None }
+        Judged {
+            name: String::new(),
+            asks: String::new(),
+            library,
+            queries,
+            data_sets: Default::default(),
+            qrels: Qrels::default(),
+            answers: Default::default(),
+            theirs: None,
+            writer: "",
+        }
     }
 
     #[test]

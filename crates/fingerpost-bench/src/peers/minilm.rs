@@ -11,7 +11,7 @@ use fingerpost::route::Encoder;
 use fingerpost::snapshot::Snapshot;
 
 use super::arms::{DEPTH, Ranking};
-use crate::encoder::EncoderModel;
+use crate::encoder::{self, EncoderModel};
 
 const NAME: &str = "minilm";
 
@@ -23,7 +23,7 @@ pub(crate) struct MiniLm {
 impl MiniLm {
     /// Opens the model, and fetches it first where it is not here; its vectors are kept in a folder.
     pub(crate) fn open(vectors: &Path) -> anyhow::Result<Self> {
-        Ok(Self { model: EncoderModel::open(NAME, vectors)? })
+        Ok(Self { model: encoder::open(NAME, vectors)? })
     }
 
     /// Its name and what runs it.
@@ -33,7 +33,7 @@ impl MiniLm {
 
     /// The same model as our own encoder.
     pub(crate) fn encoder(&self, snapshot: &Snapshot) -> anyhow::Result<Encoder> {
-        self.model.of(snapshot)
+        Ok(self.model.encoder(snapshot)?)
     }
 
     /// The hits of each request, in their order.

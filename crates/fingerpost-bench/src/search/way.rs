@@ -14,7 +14,7 @@ use fingerpost::snapshot::Snapshot;
 use fingerpost::text::Tokenizer;
 use fingerpost::view::{FieldWeights, View};
 
-use crate::judged::{Judged, K};
+use crate::judged::{Judged, K, figures};
 
 /// How words are read, and how often name and description count.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,9 +59,9 @@ impl Way {
     pub(super) fn worth(self, judged: &Judged, snapshot: &Snapshot) -> anyhow::Result<Worth> {
         let config = self.config();
         let words = snapshot.searcher(Retriever::Bm25, &config, None, Reading::Careful)?;
-        let of_words = judged.figures(|request, scratch| words.search(request, K, scratch))?;
+        let of_words = figures(judged, |request, scratch| words.search(request, K, scratch))?;
         let router = Router { finder: words, ..snapshot.router(snapshot.route_config(), K) };
-        let rank = judged.figures(|request, scratch| rank(&router, request, scratch))?;
+        let rank = figures(judged, |request, scratch| rank(&router, request, scratch))?;
         Ok(Worth { rank, words: of_words })
     }
 }

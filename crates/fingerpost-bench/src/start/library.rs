@@ -84,7 +84,7 @@ pub(super) fn file(folder: &Path, skills: usize) -> PathBuf {
 pub(crate) fn run(arguments: &LibraryArgs) -> anyhow::Result<()> {
     let LibraryArgs { data, folder, skills } = arguments;
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let sra = Judged::open("sra", data)?;
+    let sra = crate::judged::open("sra", data)?;
     let sra = sra.with_context(|| format!("{} has no sra", data.display()))?;
     fs::write(Requests::file(folder), serde_json::to_vec(&Requests::of(&sra)?)?)?;
     let chinese = Library::load(&[Root::new(data.join("pool-zh"))], LoadOptions::default())?.value;

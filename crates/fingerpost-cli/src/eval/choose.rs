@@ -104,7 +104,7 @@ pub(super) fn by_model(
         model.teller.finish();
         ran.map_err(told)?
     };
-    let Answered { routes, tally, stopped } = answered;
+    let Answered { answers: routes, tally, stopped } = answered;
     let asked = Asked::new(&model, &spent, tally);
     let left = routes.iter().filter(|route| route.is_none()).count();
     if left > 0 {
@@ -126,6 +126,7 @@ struct Routing<'a> {
 
 impl Choosing for Routing<'_> {
     type State = Scratch;
+    type Answer = Route;
     type Error = anyhow::Error;
 
     fn choose(

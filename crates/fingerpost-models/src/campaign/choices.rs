@@ -1,4 +1,4 @@
-//! How does a model choose for many requests?
+//! How does a model answer many requests, with a choice or whatever else is asked of it?
 //!
 //! Nothing is measured before all is answered, because a request that a server failed to answer is not
 //! one that the chooser got wrong.
@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fingerpost::atlas::{Outbox, Spent};
 use fingerpost::chat::{Chat, ChatError};
 use fingerpost::reply::Tally;
-use fingerpost::route::Route;
 use fingerpost::route::llm::ChooseError;
 
 use super::{Campaign, CampaignError, Event, Pass};
@@ -18,29 +17,34 @@ use super::{Campaign, CampaignError, Event, Pass};
 /// Requests in a row that a server fails in spite of all patience; then it is down.
 const MAX_FAILURES: usize = 3;
 
-/// What finds candidates for a request and has a model choose among them.
+/// What a model answered, with what its replies were like, or why it did not.
+pub type Said<A> = Result<(A, Tally), ChooseError>;
+
+/// What has a model answer a request: finds candidates and has it choose among them, say.
 pub trait Choosing: Sync {
     /// What one thread keeps between requests.
     type State: Default;
+    /// What comes of a request: a route, say.
+    type Answer: Clone + Send;
     /// Why candidates could not be found.
     type Error: Debug + Display + Send + From<ChooseError>;
 
-    /// The model's choice, and what its answers were like.
+    /// The model's answer, and what its replies were like.
     fn choose(
         &self,
         request: &str,
         chat: &dyn Chat,
         state: &mut Self::State,
-    ) -> Result<Result<(Route, Tally), ChooseError>, Self::Error>;
+    ) -> Result<Said<Self::Answer>, Self::Error>;
 
-    /// What is chosen where the model, for this reason, does not.
+    /// What is answered where the model, for this reason, does not.
     fn without(
         &self,
         request: &str,
         chat: &dyn Chat,
         why: &str,
         state: &mut Self::State,
-    ) -> Result<Route, Self::Error>;
+    ) -> Result<Self::Answer, Self::Error>;
 }
 
 /// Requests to be answered.
@@ -54,14 +58,17 @@ pub struct Choices<'a, C> {
 }
 
 /// What became of them.
-pub struct Answered {
+pub struct Answered<A> {
     /// In the order of the requests.
-    pub routes: Vec<Option<Route>>,
+    pub answers: Vec<Option<A>>,
     /// What the answers were like.
     pub tally: Tally,
     /// The last trouble with the model; the one that ended the work, if one did.
     pub stopped: Option<ChatError>,
 }
+
+/// What became of requests, and what it cost.
+pub type Ran<A> = (Answered<A>, Spent);
 
 /// A request whose prompt was rejected; whether that was at fault is known at the end.
 struct Rejected {
@@ -71,12 +78,12 @@ struct Rejected {
 }
 
 /// What threads have done so far.
-struct Done {
-    answered: Answered,
+struct Done<A> {
+    answered: Answered<A>,
     rejected: Vec<Rejected>,
 }
 
-impl Done {
+impl<A> Done<A> {
     /// What ends the work is not forgotten for what came after it.
     fn stop(&mut self, error: ChatError) {
         if !self.answered.stopped.as_ref().is_some_and(ChatError::ends_run) {
@@ -87,7 +94,7 @@ impl Done {
 
 impl<C: Choosing> Choices<'_, C> {
     /// Has a server answer them, so many at a time, as far as it and the limits allow.
-    pub fn run(&self, threads: usize) -> Result<(Answered, Spent), CampaignError<C::Error>> {
+    pub fn run(&self, threads: usize) -> Result<Ran<C::Answer>, CampaignError<C::Error>> {
         let (all, done) = (self.requests.len(), AtomicUsize::new(0));
         let asked = self.campaign.with_chat(|chat, spent| {
             let on_answer = || {
@@ -101,8 +108,8 @@ impl<C: Choosing> Choices<'_, C> {
         Ok((answered.map_err(CampaignError::Work)?, spent))
     }
 
-    /// The routes that the ledger's answers give, and what it cannot answer.
-    pub fn pass(&self) -> Result<Pass<Answered>, CampaignError<C::Error>> {
+    /// What the ledger's replies give, and what it cannot answer.
+    pub fn pass(&self) -> Result<Pass<Answered<C::Answer>>, CampaignError<C::Error>> {
         let outbox = Outbox::new(self.campaign.model(), &self.campaign.ledger);
         let outcome = self.answer_all(&outbox, 1, &|| ()).map_err(CampaignError::Work)?;
         let known = outbox.known();
@@ -120,9 +127,9 @@ impl<C: Choosing> Choices<'_, C> {
         chat: &dyn Chat,
         threads: usize,
         on_answer: &(dyn Fn() + Sync),
-    ) -> Result<Answered, C::Error> {
-        let routes = vec![None; self.requests.len()];
-        let answered = Answered { routes, tally: Tally::default(), stopped: None };
+    ) -> Result<Answered<C::Answer>, C::Error> {
+        let answers = vec![None; self.requests.len()];
+        let answered = Answered { answers, tally: Tally::default(), stopped: None };
         let done = Mutex::new(Done { answered, rejected: Vec::new() });
         let broken = Mutex::new(None);
         let (next, failures) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -139,9 +146,9 @@ impl<C: Choosing> Choices<'_, C> {
                 let chosen = self.choosing.choose(request, chat, state);
                 let mut done = done.lock().expect("nothing panics while holding it");
                 match chosen {
-                    Ok(Ok((route, tally))) => {
+                    Ok(Ok((answer, tally))) => {
                         failures.store(0, Ordering::Relaxed);
-                        done.answered.routes[at] = Some(route);
+                        done.answered.answers[at] = Some(answer);
                         done.answered.tally += tally;
                         drop(done);
                         on_answer();
@@ -188,7 +195,7 @@ impl<C: Choosing> Choices<'_, C> {
     /// answers nobody, the request is left.
     fn settle(
         &self,
-        done: &mut Done,
+        done: &mut Done<C::Answer>,
         chat: &dyn Chat,
         on_answer: &(dyn Fn() + Sync),
     ) -> Result<(), C::Error> {
@@ -199,8 +206,8 @@ impl<C: Choosing> Choices<'_, C> {
                 done.stop(ChatError::Refused { message: doubt.message.clone() });
             } else {
                 let state = &mut C::State::default();
-                let route = self.choosing.without(self.requests[at], chat, &message, state)?;
-                done.answered.routes[at] = Some(route);
+                let answer = self.choosing.without(self.requests[at], chat, &message, state)?;
+                done.answered.answers[at] = Some(answer);
                 on_answer();
             }
         }

@@ -395,8 +395,8 @@ impl Known {
     }
 }
 
-/// The day of a moment, as people write it (UTC).
-fn day(at: i64) -> String {
+/// The day of a moment in milliseconds since 1970, as people write it (UTC).
+pub fn day(at: i64) -> String {
     // Civil from days, as in the proleptic Gregorian calendar.
     let days = at.div_euclid(86_400_000) + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -1,0 +1,307 @@
+//! How is a model asked what is not recorded yet?
+//!
+//! A reader is asked about one arm of one library at a time: ten candidates by BM25 over the full view, the same
+//! in every arm, and it picks one. A writer of requests is shown one document at a time. Whatever way answers come
+//! (a server, a file), each is in the ledger before it is used, and what is made of it is recorded at once.
+
+use std::sync::Arc;
+
+use fingerpost::atlas::{Atlas, Ledger, Replays, Spent};
+use fingerpost::chat::{Chat, ChatError};
+use fingerpost::index::{Hit, Scratch};
+use fingerpost::reply::Tally;
+use fingerpost::route::llm::{ChooseError, ChooserConfig};
+use fingerpost::route::{Route, Router};
+use fingerpost::search::SearchError;
+use fingerpost::store::{Folder, StoreError};
+use fingerpost::view::Cards;
+use fingerpost_models::campaign::{
+    AnswerFile, Answered, Campaign, CampaignError, Choices as Requests, Choosing, Errand, Ingested,
+    Lines,
+};
+
+use crate::doc2query::{Expected, Writing};
+use crate::experiment::{Experiment, Kind};
+use crate::lab::{Lab, LabError, Opened};
+use crate::record::{Choice, Choices};
+
+/// Candidates of a request.
+const POOL: usize = 10;
+
+/// What a model is wanted for: one piece of work, of one library.
+pub struct Wanted {
+    /// The library.
+    pub opened: Arc<Opened>,
+    what: What,
+}
+
+enum What {
+    /// Choices for requests, by their place in the library's.
+    Choices { cards: Cards, missing: Vec<usize> },
+    /// Requests for skills, by their ids.
+    Requests { missing: Vec<String> },
+}
+
+/// How answers come.
+pub enum How {
+    /// From a server, so many at a time.
+    Server(usize),
+    /// From files of answers to prompts that were written before.
+    Files(Vec<AnswerFile>),
+}
+
+/// What came of asking.
+pub struct Came {
+    /// What is recorded now.
+    pub recorded: usize,
+    /// What is still to come.
+    pub left: usize,
+    /// What it cost.
+    pub spent: Spent,
+    /// What became of answers from files.
+    pub ingested: Option<Ingested>,
+    /// What ended it early.
+    pub stopped: Option<ChatError>,
+}
+
+impl Lab {
+    /// The ledger of everything that is asked here.
+    pub fn ledger(&self) -> Result<Ledger, StoreError> {
+        Atlas::new(Folder::at(self.out.join("ledger"))).ledger(Replays::All)
+    }
+
+    /// What a model has not answered yet of an experiment; nothing where none is asked.
+    pub fn wanted(&self, experiment: &Experiment, reader: &str) -> Result<Vec<Wanted>, LabError> {
+        let recorded = Choices::of(reader, &self.places)?;
+        let mut wanted = Vec::new();
+        for name in &experiment.data {
+            let opened = self.open(name, experiment.requests)?;
+            let of_this = match experiment.kind {
+                Kind::Routing => experiment
+                    .cards
+                    .iter()
+                    .map(|&cards| {
+                        let queries = opened.judged.queries.iter().enumerate();
+                        let missing = queries
+                            .filter(|(_, query)| {
+                                !recorded.has(name, &query.id, &cards.to_string(), 0)
+                            })
+                            .map(|(at, _)| at);
+                        What::Choices { cards, missing: missing.collect() }
+                    })
+                    .collect(),
+                Kind::Doc2query => {
+                    let written = Expected::of(name, &self.places)?;
+                    let missing = written.missing(&opened.judged.library);
+                    vec![What::Requests {
+                        missing: missing.into_iter().map(str::to_owned).collect(),
+                    }]
+                }
+                _ => Vec::new(),
+            };
+            let some = of_this.into_iter().map(|what| Wanted { opened: Arc::clone(&opened), what });
+            wanted.extend(some.filter(|wanted| !wanted.is_empty()));
+        }
+        Ok(wanted)
+    }
+}
+
+impl Wanted {
+    /// How many answers.
+    pub fn len(&self) -> usize {
+        match &self.what {
+            What::Choices { missing, .. } => missing.len(),
+            What::Requests { missing } => missing.len(),
+        }
+    }
+
+    /// None at all?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// In words.
+    pub fn name(&self) -> String {
+        let data = &self.opened.judged.name;
+        match &self.what {
+            What::Choices { cards, .. } => format!("{data}, choices from {cards} cards"),
+            What::Requests { .. } => format!("{data}, requests from documents"),
+        }
+    }
+
+    /// The prompts that the ledger cannot answer, as lines of a file.
+    pub fn lines(
+        &self,
+        campaign: &Campaign<'_>,
+        config: &ChooserConfig,
+    ) -> Result<Lines, LabError> {
+        match &self.what {
+            What::Choices { cards, missing } => {
+                let asked = |asked: &Requests<'_, Reading<'_>>| lines(asked, config.attempts);
+                self.choices(campaign, config, *cards, missing, asked)
+            }
+            What::Requests { missing } => {
+                let choosing = &self.writing(config);
+                let requests = missing.iter().map(String::as_str).collect();
+                lines(&Requests { campaign, choosing, requests }, config.attempts)
+            }
+        }
+    }
+
+    /// Asks, and records what is answered.
+    pub fn ask(
+        &self,
+        campaign: &Campaign<'_>,
+        config: &ChooserConfig,
+        how: &How,
+        lab: &Lab,
+    ) -> Result<Came, LabError> {
+        let Opened { judged, .. } = &*self.opened;
+        let (made, came) = match &self.what {
+            What::Choices { cards, missing } => {
+                let asked = |asked: &Requests<'_, Reading<'_>>| carry(asked, how, config.attempts);
+                let Carried { answers, came } =
+                    self.choices(campaign, config, *cards, missing, asked)?;
+                let choice = |(&at, chosen): (&usize, Chosen)| Choice {
+                    data: judged.name.clone(),
+                    request: judged.queries[at].id.clone(),
+                    arm: cards.to_string(),
+                    round: 0,
+                    candidates: chosen.candidates,
+                    choice: chosen.choice,
+                };
+                let made =
+                    missing.iter().zip(answers).filter_map(|(at, answer)| Some((at, answer?)));
+                let made: Vec<Choice> = made.map(choice).collect();
+                let (count, reader) = (made.len(), campaign.model());
+                Choices::of(reader, &lab.places)?.keep(made, reader, &lab.places)?;
+                (count, came)
+            }
+            What::Requests { missing } => {
+                let choosing = &self.writing(config);
+                let requests = missing.iter().map(String::as_str).collect();
+                let asked = Requests { campaign, choosing, requests };
+                let Carried { answers, came } = carry(&asked, how, config.attempts)?;
+                let made = missing.iter().cloned().zip(answers);
+                let made: Vec<_> = made.filter_map(|(id, answer)| Some((id, answer?))).collect();
+                let count = made.len();
+                Expected::of(&judged.name, &lab.places)?.keep(made, &judged.name, &lab.places)?;
+                (count, came)
+            }
+        };
+        Ok(Came { recorded: made, left: self.len() - made, ..came })
+    }
+
+    fn writing(&self, config: &ChooserConfig) -> Writing<'_> {
+        let ChooserConfig { attempts, seed, .. } = *config;
+        Writing { library: &self.opened.judged.library, attempts, seed }
+    }
+
+    fn choices<T>(
+        &self,
+        campaign: &Campaign<'_>,
+        config: &ChooserConfig,
+        cards: Cards,
+        missing: &[usize],
+        work: impl FnOnce(&Requests<'_, Reading<'_>>) -> Result<T, LabError>,
+    ) -> Result<T, LabError> {
+        let Opened { judged, snapshot } = &*self.opened;
+        let config = ChooserConfig { cards, ..config.clone() };
+        let router = snapshot.router(snapshot.route_config(), POOL);
+        let choosing = &Reading { router: &router, config: &config };
+        let requests = missing.iter().map(|&at| judged.queries[at].text.as_str()).collect();
+        work(&Requests { campaign, choosing, requests })
+    }
+}
+/// What a model chose, and among what.
+#[derive(Debug, Clone)]
+struct Chosen {
+    candidates: Vec<String>,
+    choice: Option<String>,
+}
+
+/// A reader at work.
+struct Reading<'a> {
+    router: &'a Router<'a>,
+    config: &'a ChooserConfig,
+}
+
+impl Reading<'_> {
+    fn chosen(&self, hits: &[Hit], route: Route) -> Chosen {
+        let id = |hit: &Hit| self.router.snapshot.row(hit.skill).id.to_owned();
+        Chosen { candidates: hits.iter().map(id).collect(), choice: route.skill }
+    }
+}
+
+impl Choosing for Reading<'_> {
+    type State = Scratch;
+    type Answer = Chosen;
+    type Error = AskError;
+
+    fn choose(
+        &self,
+        request: &str,
+        chat: &dyn Chat,
+        scratch: &mut Scratch,
+    ) -> Result<Result<(Chosen, Tally), ChooseError>, AskError> {
+        let hits = self.router.hits(request, scratch)?;
+        let chosen = self.router.choose(request, &hits, chat, self.config);
+        Ok(chosen.map(|(route, tally)| (self.chosen(&hits, route), tally)))
+    }
+
+    fn without(
+        &self,
+        request: &str,
+        chat: &dyn Chat,
+        why: &str,
+        scratch: &mut Scratch,
+    ) -> Result<Chosen, AskError> {
+        let hits = self.router.hits(request, scratch)?;
+        let route = self.router.fall_back(request, &hits, chat, self.config, why);
+        Ok(self.chosen(&hits, route.map_err(|error| AskError::Choose(error.into()))?))
+    }
+}
+
+/// Why candidates could not be found or chosen among.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    #[error(transparent)]
+    Choose(#[from] ChooseError),
+}
+
+/// Answers, and how they came.
+struct Carried<A> {
+    answers: Vec<Option<A>>,
+    came: Came,
+}
+
+fn carry<C: Choosing>(
+    asked: &Requests<'_, C>,
+    how: &How,
+    attempts: u32,
+) -> Result<Carried<C::Answer>, LabError> {
+    let (answered, spent, ingested) = match how {
+        How::Server(threads) => {
+            let (answered, spent) = asked.run(*threads).map_err(told)?;
+            (answered, spent, None)
+        }
+        How::Files(files) => {
+            let errand = Errand { campaign: asked.campaign, attempts, pass: &|| asked.pass() };
+            let ingest = errand.ingest(files).map_err(told)?;
+            (ingest.pass.outcome, ingest.spent, Some(ingest.ingested))
+        }
+    };
+    let Answered { answers, stopped, .. } = answered;
+    Ok(Carried { answers, came: Came { recorded: 0, left: 0, spent, ingested, stopped } })
+}
+
+fn lines<C: Choosing>(asked: &Requests<'_, C>, attempts: u32) -> Result<Lines, LabError> {
+    let errand = Errand { campaign: asked.campaign, attempts, pass: &|| asked.pass() };
+    errand.lines().map_err(told)
+}
+
+fn told<E: std::fmt::Debug + std::fmt::Display>(error: CampaignError<E>) -> LabError {
+    LabError::Model(error.to_string())
+}

@@ -1,0 +1,197 @@
+//! Who finds skills in an experiment, and over which text?
+//!
+//! A retriever has a name that tables print: `bm25` and `tfidf` by words, `fit` by vectors of the library itself,
+//! `search` in the order of `route`, and any embedding model by the name under which `fingerpost model pull`
+//! knows it. Texts that a model has embedded once are kept, so that an experiment can be taken up again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+
+use fingerpost::embedding::{EmbedError, Embedder, Profile, Role, Vectors};
+use fingerpost::eval::{Query, Run, rank_all, search_all};
+use fingerpost::index::{SparseConfig, SparseModel};
+use fingerpost::route::Encoder;
+use fingerpost::search::{Dense, Reading, Retriever, SearchError};
+use fingerpost::snapshot::{Snapshot, SnapshotError};
+use fingerpost::view::View;
+use fingerpost_models::{Cached, EngineKind, Origin, Store, catalog, open};
+
+/// Texts embedded between two savings.
+const BATCH: usize = 256;
+
+/// Batches between two lines about them.
+const TOLD: usize = 8;
+
+/// Who finds skills.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Finder {
+    /// BM25.
+    Bm25,
+    /// TF-IDF.
+    Tfidf,
+    /// Vectors fitted to the library.
+    Fit,
+    /// `search` without options: the order of `route`.
+    Search,
+    /// An embedding model.
+    Model(String),
+}
+
+impl fmt::Display for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Finder::Bm25 => "bm25",
+            Finder::Tfidf => "tfidf",
+            Finder::Fit => "fit",
+            Finder::Search => "search",
+            Finder::Model(name) => name,
+        })
+    }
+}
+
+impl FromStr for Finder {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Ok(match name {
+            "bm25" => Finder::Bm25,
+            "tfidf" => Finder::Tfidf,
+            "fit" => Finder::Fit,
+            "search" => Finder::Search,
+            _ if catalog::find(name).is_some() => Finder::Model(name.to_owned()),
+            _ => {
+                return Err(format!(
+                    "'{name}' is no retriever: use bm25, tfidf, fit, search or a model of `fingerpost model list`"
+                ));
+            }
+        })
+    }
+}
+
+/// Why skills could not be found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The model is not here, and cannot be had.
+    #[error("{model} cannot be had: {why}")]
+    Model {
+        /// Which one.
+        model: String,
+        /// Why not.
+        why: String,
+    },
+    /// The library cannot be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The search failed.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+}
+
+/// Embedding models, each opened once.
+pub struct Models {
+    vectors: PathBuf,
+    tell: Arc<dyn Fn(&str) + Send + Sync>,
+    opened: Mutex<BTreeMap<String, Model>>,
+}
+
+/// A model that embeds no text twice, shared by all who ask for it.
+#[derive(Clone)]
+pub struct Model(Arc<Cached<Box<dyn Embedder>>>);
+
+impl Models {
+    /// Vectors are kept in a folder; `tell` hears what takes long.
+    pub fn new(vectors: PathBuf, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { vectors, tell: Arc::new(tell), opened: Mutex::default() }
+    }
+
+    /// The model of this name, fetched first where it is not here.
+    pub fn get(&self, name: &str) -> Result<Model, FindError> {
+        let mut opened = self.opened.lock().expect("nothing panics while holding it");
+        if let Some(model) = opened.get(name) {
+            return Ok(model.clone());
+        }
+        let failed = |why: String| FindError::Model { model: name.to_owned(), why };
+        let store = Store::of_process();
+        let folder = match store.find(name) {
+            Some(folder) => folder,
+            None => {
+                let known =
+                    catalog::find(name).ok_or_else(|| failed("it is not in the catalog".into()))?;
+                let mut told = |said: &str| (self.tell)(&format!("{name}: {said}"));
+                let pulled = store.pull(known, &Origin::Packages, &mut told);
+                pulled.map_err(|error| failed(error.to_string()))?
+            }
+        };
+        let model =
+            open(&folder, EngineKind::of_process()).map_err(|error| failed(error.to_string()))?;
+        let model =
+            Cached::open(model, &self.vectors).map_err(|error| failed(error.to_string()))?;
+        let (tell, known) = (Arc::clone(&self.tell), name.to_owned());
+        let model = model.batch(BATCH).progress(move |done, all| {
+            if done == all || done % (TOLD * BATCH) == 0 {
+                tell(&format!("{known}: {done} of {all} texts"));
+            }
+        });
+        let model = Model(Arc::new(model));
+        opened.insert(name.to_owned(), model.clone());
+        Ok(model)
+    }
+}
+
+impl Model {
+    /// What tells a router how near the skills of a library are.
+    pub fn encoder(&self, snapshot: &Snapshot) -> Result<Encoder, SnapshotError> {
+        Ok(Encoder::new(Box::new(self.clone()), snapshot.encode(self)?))
+    }
+}
+
+impl Embedder for Model {
+    fn profile(&self) -> &Profile {
+        self.0.profile()
+    }
+
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vectors, EmbedError> {
+        self.0.embed(texts, role)
+    }
+}
+
+impl Finder {
+    /// The best `depth` skills of every request over a view.
+    pub fn find(
+        &self,
+        snapshot: &Snapshot,
+        view: View,
+        queries: &[Query],
+        depth: usize,
+        models: &Models,
+    ) -> Result<Run, FindError> {
+        if *self == Finder::Search {
+            let router = snapshot.router(snapshot.route_config(), depth.max(10));
+            return Ok(rank_all(&router, queries, depth)?);
+        }
+        let model =
+            if *self == Finder::Tfidf { SparseModel::Tfidf } else { SparseModel::default() };
+        let sparse = SparseConfig { view, model, ..SparseConfig::default() };
+        let dense = |embedder: Box<dyn Embedder>| -> Result<Dense, FindError> {
+            let (index, _) = snapshot.dense(view, embedder.as_ref())?;
+            Ok(Dense { index, embedder })
+        };
+        let (retriever, dense) = match self {
+            Finder::Bm25 | Finder::Search => (Retriever::Bm25, None),
+            Finder::Tfidf => (Retriever::Tfidf, None),
+            Finder::Fit => {
+                let fit = snapshot.fit()?.ok_or_else(|| FindError::Model {
+                    model: "fit".into(),
+                    why: "the library was compiled with other vectors".into(),
+                })?;
+                (Retriever::Dense, Some(dense(Box::new(fit))?))
+            }
+            Finder::Model(name) => (Retriever::Dense, Some(dense(Box::new(models.get(name)?))?)),
+        };
+        let searcher = snapshot.searcher(retriever, &sparse, dense, Reading::ToTheLetter)?;
+        Ok(search_all(&searcher, queries, depth)?)
+    }
+}
