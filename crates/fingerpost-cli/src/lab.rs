@@ -51,6 +51,9 @@ pub(crate) struct LabArgs {
     /// The folder of judged libraries.
     #[arg(long, value_name = "DIR", env = "FINGERPOST_DATA", default_value = "../shared/data")]
     data_folder: PathBuf,
+    /// Skills of a library that an embedding model reads at most: some read twenty a second.
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    encode_at_most: usize,
     /// The folder with `examples` and `experiments`.
     #[arg(long, value_name = "DIR", default_value = ".")]
     project: PathBuf,
@@ -136,8 +139,9 @@ impl LabArgs {
                 anstream::eprintln!("{line}");
             }
         };
-        let models =
+        let mut models =
             Models::new(self.out.join("vectors"), move |line: &str| say(plain(line).as_ref()));
+        models.most = self.encode_at_most;
         Lab::new(places, self.out.clone(), models, move |event| match event {
             Event::Doing(what) => say(&format!("{FAINT}{}{FAINT:#}", plain(&what))),
             Event::LeftOut(what) => say(&format!("{CAUTION}left out:{CAUTION:#} {}", plain(&what))),
@@ -242,11 +246,6 @@ fn narrowed(mut experiment: Experiment, args: &RunArgs) -> Experiment {
     if args.quick {
         experiment = experiment.quick();
     }
-    let is_other = !args.data.is_empty() || !args.retriever.is_empty() || args.limit.is_some();
-    if is_other {
-        // What is expected is expected of the whole.
-        experiment.expected.clear();
-    }
     if !args.data.is_empty() {
         experiment.data.clone_from(&args.data);
     }
@@ -255,7 +254,16 @@ fn narrowed(mut experiment: Experiment, args: &RunArgs) -> Experiment {
     }
     if let Some(limit) = args.limit {
         experiment.requests = experiment.requests.min(limit);
+        // What is expected is expected of all requests.
+        experiment.expected.clear();
     }
+    let Experiment { data, retrievers, expected, .. } = &mut experiment;
+    let is_asked = |figure: &str| {
+        let of_data = data.iter().any(|name| figure.starts_with(&format!("{name} ")));
+        let named = |name: &String| figure.contains(&format!(" {name} "));
+        of_data && (retrievers.is_empty() || retrievers.iter().any(named))
+    };
+    expected.retain(|expected| is_asked(&expected.figure));
     experiment
 }
 

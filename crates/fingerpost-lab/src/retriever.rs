@@ -74,8 +74,8 @@ impl FromStr for Finder {
 /// Why skills could not be found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The model is not here, and cannot be had.
-    #[error("{model} cannot be had: {why}")]
+    /// The model is not here and cannot be had, or the library is too large for it.
+    #[error("{model} cannot be used: {why}")]
     Model {
         /// Which one.
         model: String,
@@ -92,6 +92,8 @@ pub enum FindError {
 
 /// Embedding models, each opened once.
 pub struct Models {
+    /// Skills of a library that a model reads at most; larger libraries are left to the other retrievers.
+    pub most: usize,
     vectors: PathBuf,
     tell: Arc<dyn Fn(&str) + Send + Sync>,
     opened: Mutex<BTreeMap<String, Model>>,
@@ -104,7 +106,7 @@ pub struct Model(Arc<Cached<Box<dyn Embedder>>>);
 impl Models {
     /// Vectors are kept in a folder; `tell` hears what takes long.
     pub fn new(vectors: PathBuf, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { vectors, tell: Arc::new(tell), opened: Mutex::default() }
+        Self { most: usize::MAX, vectors, tell: Arc::new(tell), opened: Mutex::default() }
     }
 
     /// The model of this name, fetched first where it is not here.
@@ -188,6 +190,11 @@ impl Finder {
                     why: "the library was compiled with other vectors".into(),
                 })?;
                 (Retriever::Dense, Some(dense(Box::new(fit))?))
+            }
+            Finder::Model(name) if snapshot.len() > models.most => {
+                let (skills, most) = (snapshot.len(), models.most);
+                let why = format!("{skills} skills are more than the {most} that it is to read");
+                return Err(FindError::Model { model: name.clone(), why });
             }
             Finder::Model(name) => (Retriever::Dense, Some(dense(Box::new(models.get(name)?))?)),
         };
