@@ -19,7 +19,7 @@ use std::str::FromStr;
 use crate::experiment::{Experiment, Kind};
 use crate::lab::{Lab, LabError};
 use crate::outcome::Outcome;
-use crate::retriever::Finder;
+use crate::retriever::{FindError, Finder};
 
 /// Does an experiment.
 pub fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
@@ -45,6 +45,24 @@ fn finders(experiment: &Experiment) -> Result<Vec<Finder>, LabError> {
     let named = experiment.retrievers.iter().map(|name| Finder::from_str(name));
     let setting = |why| LabError::Setting { experiment: experiment.name.clone(), why };
     named.collect::<Result<_, _>>().map_err(setting)
+}
+
+/// What a retriever found, if it can be used here; else says that it is left out.
+fn if_usable<T>(
+    found: Result<T, LabError>,
+    data: &str,
+    finder: &Finder,
+    lab: &Lab,
+    outcome: &mut Outcome,
+) -> Result<Option<T>, LabError> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(LabError::Find(error @ FindError::Model { .. })) => {
+            lab.left_out(outcome, format!("{data}, {finder}: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The mean of some numbers; nothing of none.

@@ -158,6 +158,13 @@ impl Outcome {
     }
 }
 
+impl Series {
+    /// No bar yet.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), values: Vec::new(), intervals: Vec::new() }
+    }
+}
+
 impl Table {
     /// An empty table.
     pub fn new(name: &str, title: impl Into<String>, columns: &[&str]) -> Self {

@@ -4,11 +4,10 @@
 
 use fingerpost::view::View;
 
-use super::finders;
+use super::{finders, if_usable};
 use crate::experiment::Experiment;
 use crate::lab::{Lab, LabError};
 use crate::outcome::{Cell, Outcome, Plot, Series, Table};
-use crate::retriever::FindError;
 
 pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
     let mut outcome = Outcome::default();
@@ -21,24 +20,21 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     let mut table =
         Table::new("boundary", "The full view, and what the boundary in it changes", &columns);
     let finders = finders(experiment)?;
-    let mut series: Vec<Series> = finders
-        .iter()
-        .map(|finder| Series { name: finder.to_string(), values: vec![], intervals: vec![] })
-        .collect();
+    let mut series: Vec<Series> =
+        finders.iter().map(|finder| Series::new(finder.to_string())).collect();
     let mut groups = Vec::new();
     for opened in lab.data(experiment, &mut outcome)? {
         let judged = &opened.judged;
         groups.push(judged.name.clone());
         for (finder, series) in finders.iter().zip(&mut series) {
-            let mut measured = |view| lab.measure(&opened, finder, view, measures, &mut outcome);
-            let (full, with) = match (measured(View::Full), measured(View::FullBoundary)) {
-                (Ok(full), Ok(with)) => (full, with),
-                (Err(LabError::Find(error @ FindError::Model { .. })), _) => {
-                    lab.left_out(&mut outcome, format!("{}, {finder}: {error}", judged.name));
-                    series.values.push(None);
-                    continue;
-                }
-                (Err(error), _) | (_, Err(error)) => return Err(error),
+            let measured = [View::Full, View::FullBoundary]
+                .map(|view| lab.measure(&opened, finder, view, measures, &mut outcome));
+            let [full, with] = measured;
+            let both = full.and_then(|full| Ok((full, with?)));
+            let both = if_usable(both, &judged.name, finder, lab, &mut outcome)?;
+            let Some((full, with)) = both else {
+                series.values.push(None);
+                continue;
             };
             let mut row = vec![
                 Cell::from(judged.name.as_str()),

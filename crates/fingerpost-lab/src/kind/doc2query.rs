@@ -6,13 +6,13 @@
 use fingerpost::eval::Measure;
 use fingerpost::view::View;
 
-use super::finders;
+use super::{finders, if_usable};
 use crate::doc2query::{EACH, Expected};
 use crate::experiment::Experiment;
 use crate::judged::Judged;
 use crate::lab::{Lab, LabError, Opened};
 use crate::outcome::{Cell, Outcome, Table, mark_better};
-use crate::retriever::{FindError, Finder};
+use crate::retriever::Finder;
 
 pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
     let mut outcome = Outcome::default();
@@ -32,21 +32,10 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
         let name = &opened.judged.name;
         let expected = asked(lab, &opened, &mut outcome)?;
         for finder in finders(experiment)? {
-            let found = match measured(
-                lab,
-                &opened,
-                expected.as_ref(),
-                &finder,
-                &experiment.measures,
-                &mut outcome,
-            ) {
-                Ok(found) => found,
-                Err(LabError::Find(error @ FindError::Model { .. })) => {
-                    lab.left_out(&mut outcome, format!("{name}, {finder}: {error}"));
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
+            let measures = &experiment.measures;
+            let found = measured(lab, &opened, expected.as_ref(), &finder, measures, &mut outcome);
+            let found = if_usable(found, name, &finder, lab, &mut outcome)?;
+            let Some(found) = found else { continue };
             for (at, measure) in experiment.measures.iter().enumerate() {
                 let mut row = vec![
                     Cell::from(name.as_str()),

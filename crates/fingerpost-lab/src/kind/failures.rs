@@ -36,10 +36,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     let mut table =
         Table::new("failures", "What becomes of the requests that some skill serves", &columns);
     let parts = ["right", "lost inside its neighborhood", "lost to one outside", "not among ten"];
-    let mut series: Vec<Series> = parts
-        .iter()
-        .map(|&name| Series { name: name.into(), values: vec![], intervals: vec![] })
-        .collect();
+    let mut series: Vec<Series> = parts.iter().map(|&name| Series::new(name)).collect();
     let mut groups = Vec::new();
     for opened in lab.data(experiment, &mut outcome)? {
         for finder in finders(experiment)? {

@@ -5,11 +5,10 @@
 
 use fingerpost::view::View;
 
-use super::finders;
+use super::{finders, if_usable};
 use crate::experiment::Experiment;
 use crate::lab::{Lab, LabError};
 use crate::outcome::{Cell, Outcome, Plot, Series, Table, mark_better};
-use crate::retriever::FindError;
 
 /// The variants, in the order of the columns.
 const VIEWS: [View; 4] = [View::Raw, View::Trigger, View::Body, View::Full];
@@ -31,23 +30,17 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     ];
     let mut table = Table::new("fields", format!("{measure} by what the index sees"), &columns);
     let mut groups = Vec::new();
-    let series = |name: &str| Series { name: name.into(), values: vec![], intervals: vec![] };
+    let series = |name: &str| Series::new(name);
     let mut margins = [series("trigger"), series("body")];
     for opened in lab.data(experiment, &mut outcome)? {
         for finder in finders(experiment)? {
             let judged = &opened.judged;
-            let mut found = Vec::new();
-            for view in VIEWS {
-                match lab.measure(&opened, &finder, view, &[measure], &mut outcome) {
-                    Ok(means) => found.push(means[0]),
-                    Err(LabError::Find(error @ FindError::Model { .. })) => {
-                        lab.left_out(&mut outcome, format!("{}, {finder}: {error}", judged.name));
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            let [raw, trigger, body, full] = found[..] else { continue };
+            let mut measured = |view| lab.measure(&opened, &finder, view, &[measure], &mut outcome);
+            let found: Result<Vec<Vec<f64>>, LabError> =
+                VIEWS.into_iter().map(&mut measured).collect();
+            let found = if_usable(found, &judged.name, &finder, lab, &mut outcome)?;
+            let Some(found) = found else { continue };
+            let [raw, trigger, body, full] = [0, 1, 2, 3].map(|view: usize| found[view][0]);
             let mut row = vec![
                 Cell::from(judged.name.as_str()),
                 Cell::from(judged.writer),

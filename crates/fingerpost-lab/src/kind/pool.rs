@@ -6,11 +6,10 @@
 use fingerpost::eval::Measure;
 use fingerpost::view::View;
 
-use super::finders;
+use super::{finders, if_usable};
 use crate::experiment::Experiment;
 use crate::lab::{Lab, LabError};
 use crate::outcome::{Cell, Outcome, Path, Plot, Table, mark_better};
-use crate::retriever::FindError;
 
 pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
     let mut outcome = Outcome::default();
@@ -32,15 +31,12 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     for opened in lab.data(experiment, &mut outcome)? {
         let judged = &opened.judged;
         for finder in finders(experiment)? {
-            let mut measured = |view| lab.measure(&opened, &finder, view, &measures, &mut outcome);
-            let (raw, full) = match (measured(View::Raw), measured(View::Full)) {
-                (Ok(raw), Ok(full)) => (raw, full),
-                (Err(LabError::Find(error @ FindError::Model { .. })), _) => {
-                    lab.left_out(&mut outcome, format!("{}, {finder}: {error}", judged.name));
-                    continue;
-                }
-                (Err(error), _) | (_, Err(error)) => return Err(error),
-            };
+            let measured = [View::Raw, View::Full]
+                .map(|view| lab.measure(&opened, &finder, view, &measures, &mut outcome));
+            let [raw, full] = measured;
+            let both = raw.and_then(|raw| Ok((raw, full?)));
+            let both = if_usable(both, &judged.name, &finder, lab, &mut outcome)?;
+            let Some((raw, full)) = both else { continue };
             let mut row = vec![
                 Cell::from(judged.name.as_str()),
                 Cell::from(judged.writer),

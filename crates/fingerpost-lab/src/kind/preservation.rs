@@ -3,11 +3,10 @@
 use fingerpost::eval::{ComparisonConfig, compare};
 use fingerpost::view::View;
 
-use super::finders;
+use super::{finders, if_usable};
 use crate::experiment::Experiment;
 use crate::lab::{Lab, LabError};
 use crate::outcome::{Cell, Figure, Outcome, Table};
-use crate::retriever::FindError;
 
 pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
     let mut outcome = Outcome::default();
@@ -19,15 +18,11 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     for opened in lab.data(experiment, &mut outcome)? {
         let judged = &opened.judged;
         for finder in finders(experiment)? {
-            let runs = [View::Raw, View::Full].map(|view| lab.run(&opened, &finder, view, 10));
-            let [raw, full] = match runs {
-                [Ok(raw), Ok(full)] => [raw, full],
-                [Err(LabError::Find(error @ FindError::Model { .. })), _] => {
-                    lab.left_out(&mut outcome, format!("{}, {finder}: {error}", judged.name));
-                    continue;
-                }
-                [Err(error), _] | [_, Err(error)] => return Err(error),
-            };
+            let [raw, full] =
+                [View::Raw, View::Full].map(|view| lab.run(&opened, &finder, view, 10));
+            let both = raw.and_then(|raw| Ok((raw, full?)));
+            let both = if_usable(both, &judged.name, &finder, lab, &mut outcome)?;
+            let Some((raw, full)) = both else { continue };
             let config = ComparisonConfig {
                 measures: vec![],
                 resamples: 0,

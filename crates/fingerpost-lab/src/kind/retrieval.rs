@@ -6,11 +6,11 @@
 use fingerpost::eval::{Measure, evaluate};
 use fingerpost::view::View;
 
-use super::{finders, mean};
+use super::{finders, if_usable, mean};
 use crate::experiment::Experiment;
 use crate::lab::{Lab, LabError, Opened};
 use crate::outcome::{Cell, Outcome, Plot, Series, Table, mark_better};
-use crate::retriever::{FindError, Finder};
+use crate::retriever::Finder;
 
 /// The two views that are compared.
 const VIEWS: [View; 2] = [View::Raw, View::Full];
@@ -19,10 +19,8 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     let mut outcome = Outcome::default();
     let (finders, measures) = (finders(experiment)?, &experiment.measures);
     let mut by_set = by_data_set();
-    let mut gains: Vec<Series> = finders
-        .iter()
-        .map(|finder| Series { name: finder.to_string(), values: vec![], intervals: vec![] })
-        .collect();
+    let mut gains: Vec<Series> =
+        finders.iter().map(|finder| Series::new(finder.to_string())).collect();
     let mut groups = Vec::new();
     let mut all = Vec::new();
     let data = lab.data(experiment, &mut outcome)?;
@@ -32,14 +30,10 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
         let mut table = table(opened, measures);
         for (finder, gain) in finders.iter().zip(&mut gains) {
             let found = pair(lab, opened, finder, measures, &mut outcome);
-            let [raw, full] = match found {
-                Ok(found) => found,
-                Err(LabError::Find(error @ FindError::Model { .. })) => {
-                    lab.left_out(&mut outcome, format!("{name}, {finder}: {error}"));
-                    gain.values.push(None);
-                    continue;
-                }
-                Err(error) => return Err(error),
+            let found = if_usable(found, name, finder, lab, &mut outcome)?;
+            let Some([raw, full]) = found else {
+                gain.values.push(None);
+                continue;
             };
             table.row(row(finder, &raw, &full));
             gain.values.push(Some(100.0 * (full[0] - raw[0])));

@@ -5,11 +5,10 @@
 use fingerpost::skill::Skill;
 use fingerpost::view::View;
 
-use super::finders;
+use super::{finders, if_usable};
 use crate::experiment::Experiment;
 use crate::lab::{Lab, LabError, Opened};
 use crate::outcome::{Cell, Outcome, Table, mark_better};
-use crate::retriever::FindError;
 
 pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
     let mut outcome = Outcome::default();
@@ -39,29 +38,18 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
                 (&brief, View::Full),
                 (&*opened, View::Full),
             ];
-            let mut found = Vec::new();
-            for (opened, view) in seen {
-                match lab.measure(opened, &finder, view, &[measure], &mut outcome) {
-                    Ok(means) => found.push(means[0]),
-                    Err(LabError::Find(error @ FindError::Model { .. })) => {
-                        lab.left_out(
-                            &mut outcome,
-                            format!("{}, {finder}: {error}", opened.judged.name),
-                        );
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            if found.len() < seen.len() {
-                continue;
-            }
+            let mut measured =
+                |(opened, view)| lab.measure(opened, &finder, view, &[measure], &mut outcome);
+            let found: Result<Vec<Vec<f64>>, LabError> =
+                seen.into_iter().map(&mut measured).collect();
+            let found = if_usable(found, &opened.judged.name, &finder, lab, &mut outcome)?;
+            let Some(found) = found else { continue };
             let mut row = vec![
                 Cell::from(opened.judged.name.as_str()),
                 Cell::from(opened.judged.writer),
                 Cell::from(format!("`{finder}`")),
             ];
-            row.extend(found.iter().map(|&share| Cell::share(share)));
+            row.extend(found.iter().map(|means| Cell::share(means[0])));
             mark_better(&mut row, &[3, 4, 5, 6, 7]);
             table.row(row);
         }
