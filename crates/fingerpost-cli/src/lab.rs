@@ -87,6 +87,9 @@ pub(crate) struct RunArgs {
     /// Tokens of a reader's answer: more for models that think aloud.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     answer_tokens: u32,
+    /// A Python environment in which programs that solve a request are tried (tools/bigcodebench).
+    #[arg(long, value_name = "DIR", env = "FINGERPOST_BIGCODEBENCH")]
+    bigcodebench: Option<PathBuf>,
     #[command(flatten)]
     elsewhere: ElsewhereArgs,
     #[command(flatten)]
@@ -204,7 +207,8 @@ fn run_experiments(args: &RunArgs, global: &Global) -> anyhow::Result<Exit> {
             .map(|name| experiment::find(&known, name))
             .collect::<Result<_, _>>()?,
     };
-    let lab = args.places.open(global);
+    let mut lab = args.places.open(global);
+    lab.environment.clone_from(&args.bigcodebench);
     let mut exit = Exit::Done;
     let mut answers = Vec::new();
     for experiment in chosen {

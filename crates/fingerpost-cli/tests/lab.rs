@@ -27,7 +27,7 @@ fn a_first_look_at_every_experiment_leaves_its_files() {
     assert!(output.status.success(), "{}", told(&output));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let experiments = answer["experiments"].as_array().unwrap();
-    assert_eq!(experiments.len(), 13);
+    assert_eq!(experiments.len(), 14);
     for experiment in experiments {
         let name = experiment["name"].as_str().unwrap();
         let outcome = &experiment["outcome"];

@@ -1,9 +1,10 @@
 //! How is a model asked what is not recorded yet?
 //!
 //! A reader is asked about one arm of one library at a time: ten candidates by BM25 over the full view, the same
-//! in every arm, and it picks one. A writer of requests is shown one document at a time. Whatever way answers come
-//! (a server, a file), each is in the ledger before it is used, and what is made of it is recorded at once.
+//! in every arm, and it picks one. A writer of requests is shown one document at a time. An executor solves one request
+//! with one skill at a time. Whatever way answers come (a server, a file), each is in the ledger before it is used, and what is made of it is recorded at once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fingerpost::atlas::{Atlas, Ledger, Replays, Spent};
@@ -14,7 +15,7 @@ use fingerpost::route::llm::{ChooseError, ChooserConfig};
 use fingerpost::route::{Route, Router};
 use fingerpost::search::SearchError;
 use fingerpost::store::{Folder, StoreError};
-use fingerpost::view::Cards;
+use fingerpost::view::{Cards, document};
 use fingerpost_models::campaign::{
     AnswerFile, Answered, Campaign, CampaignError, Choices as Requests, Choosing, Errand, Ingested,
     Lines,
@@ -22,8 +23,15 @@ use fingerpost_models::campaign::{
 
 use crate::doc2query::{Expected, Writing};
 use crate::experiment::{Experiment, Kind};
-use crate::lab::{Lab, LabError, Opened};
+use crate::judge::bigcodebench::Bench;
+use crate::judge::{Judge, Verdict};
+use crate::lab::{Lab, LabError, Opened, failed};
 use crate::record::{Choice, Choices};
+use crate::sandbox::Sandbox;
+use crate::solve::sample::{Samples, Wish, chooser};
+use crate::solve::solved::{Solutions, Solved, judged};
+use crate::solve::tools::{ToolData, Tools};
+use crate::solve::{Drawing, Engine, Solving, Task};
 
 /// Candidates of a request.
 const POOL: usize = 10;
@@ -40,6 +48,8 @@ enum What {
     Choices { cards: Cards, missing: Vec<usize> },
     /// Requests for skills, by their ids.
     Requests { missing: Vec<String> },
+    /// Solutions, and how they are drawn.
+    Solutions { missing: Vec<Wish>, temperature: f64, seed: u64, tools: Tools },
 }
 
 /// How answers come.
@@ -97,12 +107,42 @@ impl Lab {
                         missing: missing.into_iter().map(str::to_owned).collect(),
                     }]
                 }
+                Kind::Solving => self.unsolved(experiment, reader, &opened)?,
                 _ => Vec::new(),
             };
             let some = of_this.into_iter().map(|what| Wanted { opened: Arc::clone(&opened), what });
             wanted.extend(some.filter(|wanted| !wanted.is_empty()));
         }
         Ok(wanted)
+    }
+
+    fn unsolved(
+        &self,
+        experiment: &Experiment,
+        executor: &str,
+        opened: &Opened,
+    ) -> Result<Vec<What>, LabError> {
+        let judged = &opened.judged;
+        let chooser = chooser(executor, experiment, judged, &self.places)?;
+        let Some((_, choices)) = chooser else { return Ok(Vec::new()) };
+        let solutions = Solutions::of(executor, &self.places)?;
+        let samples = Samples::draw(&choices, judged, experiment, &self.places);
+        let missing = samples.missing(&judged.name, &solutions);
+        let open = |folder: std::path::PathBuf| {
+            ToolData::open(&folder).map_err(|why| failed(&folder, why))
+        };
+        let data = self.places.tool_data(&judged.name).map(open).transpose()?;
+        let tools = Tools { data, sandbox: Sandbox::find().ok() };
+        let Experiment { temperature, seed, .. } = *experiment;
+        Ok(vec![What::Solutions { missing, temperature, seed, tools }])
+    }
+
+    /// Where programs are tried, if they can be.
+    fn bench(&self) -> Result<Option<Bench>, LabError> {
+        let Some(environment) = &self.environment else { return Ok(None) };
+        let sandbox = Sandbox::find().map_err(|error| LabError::Model(error.to_string()))?;
+        let bench = Bench::new(sandbox, environment);
+        bench.map(Some).map_err(|error| LabError::Model(error.to_string()))
     }
 }
 
@@ -112,6 +152,7 @@ impl Wanted {
         match &self.what {
             What::Choices { missing, .. } => missing.len(),
             What::Requests { missing } => missing.len(),
+            What::Solutions { missing, .. } => missing.len(),
         }
     }
 
@@ -126,6 +167,7 @@ impl Wanted {
         match &self.what {
             What::Choices { cards, .. } => format!("{data}, choices from {cards} cards"),
             What::Requests { .. } => format!("{data}, requests from documents"),
+            What::Solutions { .. } => format!("{data}, solutions"),
         }
     }
 
@@ -143,6 +185,13 @@ impl Wanted {
             What::Requests { missing } => {
                 let choosing = &self.writing(config);
                 let requests = missing.iter().map(String::as_str).collect();
+                lines(&Requests { campaign, choosing, requests }, config.attempts)
+            }
+            What::Solutions { missing, temperature, seed, tools } => {
+                let tasks = &self.tasks(missing);
+                let drawing = drawing(config, *temperature, *seed);
+                let choosing = &Solving { tasks, tools, drawing };
+                let requests = tasks.keys().map(String::as_str).collect();
                 lines(&Requests { campaign, choosing, requests }, config.attempts)
             }
         }
@@ -188,8 +237,69 @@ impl Wanted {
                 Expected::of(&judged.name, &lab.places)?.keep(made, &judged.name, &lab.places)?;
                 (count, came)
             }
+            What::Solutions { missing, temperature, seed, tools } => {
+                let tasks = &self.tasks(missing);
+                let drawing = drawing(config, *temperature, *seed);
+                let choosing = &Solving { tasks, tools, drawing };
+                let names: Vec<String> = missing.iter().map(Wish::name).collect();
+                let requests = names.iter().map(String::as_str).collect();
+                let asked = Requests { campaign, choosing, requests };
+                let Carried { answers, came } = carry(&asked, how, config.attempts)?;
+                let bench = lab.bench()?;
+                let made = missing.iter().zip(&names).zip(answers);
+                let made = made.filter_map(|((wish, name), answer)| {
+                    Some(self.solved(wish, &tasks[name], &answer?, bench.as_ref()))
+                });
+                let made: Vec<Solved> = made.collect();
+                let (count, executor) = (made.len(), campaign.model());
+                Solutions::of(executor, &lab.places)?.keep(made, executor, &lab.places)?;
+                (count, came)
+            }
         };
         Ok(Came { recorded: made, left: self.len() - made, ..came })
+    }
+
+    /// What is to be solved, by name.
+    fn tasks(&self, missing: &[Wish]) -> BTreeMap<String, Task> {
+        let judged = &self.opened.judged;
+        let task = |wish: &Wish| {
+            let dataset = judged.data_sets.get(&wish.request).cloned().unwrap_or_default();
+            let row = wish.skill.as_ref().and_then(|skill| judged.library.find(skill));
+            let engine = match Judge::of(&dataset) {
+                Some(Judge::ToolQa) => Engine::React,
+                _ => Engine::Direct,
+            };
+            let task = Task {
+                request: judged.texts.get(&wish.request).cloned().unwrap_or_default(),
+                document: row.map(|row| document(&judged.library.skills()[row.row()])),
+                dataset,
+                round: wish.round,
+                engine,
+            };
+            (wish.name(), task)
+        };
+        missing.iter().map(task).collect()
+    }
+
+    fn solved(&self, wish: &Wish, task: &Task, answer: &str, bench: Option<&Bench>) -> Solved {
+        let Opened { judged: library, .. } = &*self.opened;
+        let judging = Judge::of(&task.dataset).zip(library.answers.get(&wish.request));
+        let (answer, verdict) = match judging {
+            Some((judging, gold)) => judged(judging, gold, answer, bench),
+            None => {
+                (String::new(), Verdict::NotRunnable { why: "nobody knows the answer".to_owned() })
+            }
+        };
+        Solved {
+            data: library.name.clone(),
+            request: wish.request.clone(),
+            arm: wish.arm.clone(),
+            skill: wish.skill.clone(),
+            round: wish.round,
+            engine: task.engine,
+            answer,
+            verdict,
+        }
     }
 
     fn writing(&self, config: &ChooserConfig) -> Writing<'_> {
@@ -213,6 +323,15 @@ impl Wanted {
         work(&Requests { campaign, choosing, requests })
     }
 }
+
+/// Tokens of an answer that may work step by step.
+const STEPS: u32 = 2_000;
+
+fn drawing(config: &ChooserConfig, temperature: f64, seed: u64) -> Drawing {
+    let answer_tokens = config.answer_tokens.max(STEPS);
+    Drawing { temperature, seed, answer_tokens, attempts: config.attempts }
+}
+
 /// What a model chose, and among what.
 #[derive(Debug, Clone)]
 struct Chosen {

@@ -54,6 +54,15 @@ pub struct Experiment {
     /// Rounds, where answers are drawn.
     #[serde(default = "one")]
     pub rounds: usize,
+    /// Of each data set, requests on which two arms differ that are solved, at most.
+    #[serde(default = "differ")]
+    pub differ: usize,
+    /// Of each data set, requests on which they agree that are solved, at most.
+    #[serde(default = "agree")]
+    pub agree: usize,
+    /// How freely answers are drawn.
+    #[serde(default)]
+    pub temperature: f64,
     /// Numbers of buckets that are tried.
     #[serde(default)]
     pub buckets: Vec<usize>,
@@ -91,6 +100,8 @@ pub enum Kind {
     Pool,
     /// Readers that choose among cards.
     Routing,
+    /// Answers to whole tasks.
+    Solving,
     /// Another language.
     Transfer,
     /// Settings of the neighborhoods.
@@ -133,6 +144,14 @@ fn all() -> usize {
 
 fn one() -> usize {
     1
+}
+
+fn differ() -> usize {
+    40
+}
+
+fn agree() -> usize {
+    20
 }
 
 fn seed() -> u64 {
@@ -216,6 +235,7 @@ pub fn shipped() -> Vec<Experiment> {
         ("preservation", include_str!("../../../experiments/preservation.toml")),
         ("pool", include_str!("../../../experiments/pool.toml")),
         ("routing", include_str!("../../../experiments/routing.toml")),
+        ("solving", include_str!("../../../experiments/solving.toml")),
         ("transfer", include_str!("../../../experiments/transfer.toml")),
         ("sweep", include_str!("../../../experiments/sweep.toml")),
         ("bound", include_str!("../../../experiments/bound.toml")),

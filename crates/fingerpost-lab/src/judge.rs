@@ -17,18 +17,22 @@ mod theoremqa;
 mod toolqa;
 mod words;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::bigcodebench::Bench;
 use self::final_answer::FinalAnswer;
 
 /// What a judge says of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It says what the gold answer says.
     Right,
     /// It says something else, or nothing.
     Wrong {
         /// What it says instead.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
     },
     /// The judge could not decide. Never counted as wrong.
@@ -120,7 +124,16 @@ pub enum JudgeError {
         /// What it should be.
         kind: &'static str,
     },
+    /// A program could not be tried.
+    #[error("bigcodebench: {why}")]
+    Program {
+        /// What was in the way.
+        why: String,
+    },
 }
+
+/// What a program needs that it cannot be tried without.
+const NO_BENCH: &str = "programs need a sandbox and a Python environment: make one as tools/bigcodebench/README.md says, and name it in FINGERPOST_BIGCODEBENCH";
 
 /// Judges a whole answer of a model, which may reason before it answers.
 pub fn judge(judge: Judge, eval_data: &Value, answer: &str) -> Result<Verdict, JudgeError> {
@@ -132,10 +145,35 @@ pub fn judge(judge: Judge, eval_data: &Value, answer: &str) -> Result<Verdict, J
         Judge::Champ => champ::verdict(&gold, &answer),
         Judge::LogicBench => logicbench::verdict(&gold, &answer),
         Judge::ToolQa => toolqa::verdict(&gold, &answer),
-        Judge::BigCodeBench => {
-            Ok(Verdict::NotRunnable { why: "programs need a sandbox to run in".to_owned() })
-        }
+        Judge::BigCodeBench => Ok(Verdict::NotRunnable { why: NO_BENCH.to_owned() }),
     }
+}
+
+/// The same for programs too, which are tried where there is a bench for them.
+pub fn judge_with(
+    judging: Judge,
+    eval_data: &Value,
+    answer: &str,
+    bench: Option<&Bench>,
+) -> Result<Verdict, JudgeError> {
+    let (Judge::BigCodeBench, Some(bench)) = (judging, bench) else {
+        return judge(judging, eval_data, answer);
+    };
+    bigcodebench::judge(eval_data, answer, bench)
+        .map_err(|error| JudgeError::Program { why: error.to_string() })
+}
+
+/// What a model settled on, in at most so many characters.
+pub fn settled_on(answer: &str, most: usize) -> String {
+    let answer = FinalAnswer::of(answer);
+    answer.statements().next().unwrap_or_default().chars().take(most).collect()
+}
+
+/// Computes a formula without variables; nothing of what is no such formula.
+pub(crate) fn calculate(formula: &str) -> Option<f64> {
+    let (formula, rest) = expression::parse_prefix(formula, &expression::Names::none())?;
+    let is_whole = rest.trim().is_empty();
+    formula.value().filter(|_| is_whole).map(|value| value.as_f64())
 }
 
 /// A gold record, read field by field.

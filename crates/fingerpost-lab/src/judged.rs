@@ -45,6 +45,9 @@ pub const CHINESE_STRONG: &str = "ultratool-zh-strong";
 /// Who wrote the pages of libraries that are called strong.
 const STRONG_WRITER: &str = "strong model";
 
+/// Questions about tables, a graph and notes of the project's own, in the form of ToolQA.
+pub const TOOLS: &str = "examples-toolqa";
+
 /// Requests of each data set that the closed library is asked.
 const ASKED: usize = 220;
 
@@ -67,6 +70,8 @@ pub struct Judged {
     pub library: Library,
     /// The requests that are asked.
     pub queries: Vec<Query>,
+    /// What all its requests ask, also those that are not asked here.
+    pub texts: BTreeMap<String, String>,
     /// The data sets of all its requests, also of those that are not asked.
     pub data_sets: BTreeMap<String, String>,
     /// The judgements of all its requests.
@@ -118,6 +123,18 @@ pub enum JudgedError {
     Atlas(#[from] AtlasError),
 }
 
+impl Places {
+    /// The folder of tables, graphs and texts that the questions of a library are about, if there is one.
+    pub fn tool_data(&self, name: &str) -> Option<PathBuf> {
+        let folder = match name {
+            TOOLS => self.project.join("examples/toolqa"),
+            _ if Path::new(name).is_dir() => PathBuf::from(name),
+            _ => self.data.join(name),
+        };
+        Some(folder.join("data")).filter(|folder| folder.is_dir())
+    }
+}
+
 impl Judged {
     /// The library of this name, or of this folder.
     pub fn open(name: &str, places: &Places) -> Result<Self, JudgedError> {
@@ -130,6 +147,10 @@ impl Judged {
             UNSEEN => open(name, &examples, &unseen),
             STRONG => open(name, &examples, &examples)?.with_pages(&strong_examples),
             UNSEEN_STRONG => open(name, &examples, &unseen)?.with_pages(&strong_examples),
+            TOOLS => {
+                let folder = project.join("examples/toolqa");
+                open(name, &folder, &folder)
+            }
             CLOSED => pages::closed(data),
             TOOLLENS_STRONG => {
                 let folder = data.join("toollens");
@@ -160,6 +181,7 @@ impl Judged {
             asks: self.asks.clone(),
             library: Library::from_skills(skills).value,
             queries: self.queries.clone(),
+            texts: self.texts.clone(),
             data_sets: self.data_sets.clone(),
             qrels: self.qrels.clone(),
             answers: self.answers.clone(),
@@ -248,11 +270,13 @@ fn open(name: &str, folder: &Path, requests: &Path) -> Result<Judged, JudgedErro
     let data_sets =
         queries.iter().filter_map(|query| Some((query.id.clone(), query.dataset.clone()?)));
     let data_sets = data_sets.collect();
+    let texts = queries.iter().map(|query| (query.id.clone(), query.text.clone())).collect();
     Ok(Judged {
         name: name.to_owned(),
         asks: name.to_owned(),
         library,
         queries,
+        texts,
         data_sets,
         qrels,
         answers,

@@ -11,6 +11,7 @@ mod pool;
 mod preservation;
 mod retrieval;
 mod routing;
+mod solving;
 mod sweep;
 mod transfer;
 
@@ -36,6 +37,7 @@ pub fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabError> {
         Kind::Sweep => sweep::run(experiment, lab),
         Kind::Bound => bound::run(experiment, lab),
         Kind::Contrast => contrast::run(experiment, lab),
+        Kind::Solving => solving::run(experiment, lab),
         Kind::Cost => cost::run(experiment, lab),
     }
 }

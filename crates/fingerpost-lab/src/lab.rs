@@ -90,6 +90,8 @@ pub struct Lab {
     pub out: PathBuf,
     /// Embedding models.
     pub models: Models,
+    /// A Python environment in which programs that solve a request are tried.
+    pub environment: Option<PathBuf>,
     on_event: Box<dyn Fn(Event) + Send + Sync>,
     opened: Mutex<BTreeMap<(String, usize), Arc<Opened>>>,
 }
@@ -110,7 +112,8 @@ impl Lab {
         models: Models,
         on_event: impl Fn(Event) + Send + Sync + 'static,
     ) -> Self {
-        Self { places, out, models, on_event: Box::new(on_event), opened: Mutex::default() }
+        let (on_event, opened) = (Box::new(on_event), Mutex::default());
+        Self { places, out, models, environment: None, on_event, opened }
     }
 
     pub(crate) fn doing(&self, what: impl Into<String>) {

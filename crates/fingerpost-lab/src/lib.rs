@@ -27,4 +27,5 @@ pub mod record;
 pub mod report;
 pub mod retriever;
 pub mod sandbox;
+pub mod solve;
 pub mod verify;

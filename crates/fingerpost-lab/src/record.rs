@@ -98,17 +98,7 @@ impl Choices {
         places: &Places,
     ) -> Result<(), RecordError> {
         self.rows.extend(more);
-        let file = Self::file(reader, places);
-        let mut text = String::new();
-        for row in &self.rows {
-            text.push_str(&serde_json::to_string(row).expect("plain data"));
-            text.push('\n');
-        }
-        let written = packed(text.as_bytes()).and_then(|bytes| put(&file, &bytes));
-        written.map_err(|error| RecordError {
-            file: file.display().to_string(),
-            why: error.to_string(),
-        })
+        write(&self.rows, &Self::file(reader, places))
     }
 
     /// Is there none?
@@ -155,7 +145,23 @@ pub struct Paired<'a> {
     pub choices: Vec<&'a Choice>,
 }
 
-fn lines<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<Vec<T>, RecordError> {
+/// Writes rows, one a line, packed.
+pub(crate) fn write<T: Serialize>(
+    rows: impl IntoIterator<Item = T>,
+    file: &Path,
+) -> Result<(), RecordError> {
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&serde_json::to_string(&row).expect("plain data"));
+        text.push('\n');
+    }
+    let written = packed(text.as_bytes()).and_then(|bytes| put(file, &bytes));
+    written
+        .map_err(|error| RecordError { file: file.display().to_string(), why: error.to_string() })
+}
+
+/// The rows of a packed file.
+pub(crate) fn lines<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<Vec<T>, RecordError> {
     let name = file.display().to_string();
     let failed = |file: String, why: String| RecordError { file, why };
     let text = read_unpacked(file).map_err(|error| failed(name.clone(), error.to_string()))?;

@@ -224,6 +224,7 @@ mod tests {
             asks: String::new(),
             library,
             queries,
+            texts: Default::default(),
             data_sets: Default::default(),
             qrels: Qrels::default(),
             answers: Default::default(),

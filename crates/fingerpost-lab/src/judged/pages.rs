@@ -63,7 +63,7 @@ struct Record {
 /// The skills of `sra` that a strong model wrote pages for, and nothing else.
 pub(super) fn closed(data: &Path) -> Result<Judged, JudgedError> {
     let file = data.join(CLOSED).join("pages.jsonl");
-    let Judged { library, queries, data_sets, qrels, answers, .. } =
+    let Judged { library, queries, texts, data_sets, qrels, answers, .. } =
         open(CLOSED, &data.join("sra"), &data.join("sra"))?;
     let records: Vec<Record> = lines(&file)?;
     let inside: BTreeSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
@@ -91,6 +91,7 @@ pub(super) fn closed(data: &Path) -> Result<Judged, JudgedError> {
         asks: CLOSED.to_owned(),
         library,
         queries,
+        texts,
         data_sets,
         qrels,
         answers,
