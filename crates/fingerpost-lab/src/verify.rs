@@ -16,7 +16,7 @@ pub struct Check {
     pub value: f64,
     /// The measure, as `ir_measures` calls it.
     pub measure: String,
-    /// Request to skill to score.
+    /// Request to skill to a score that says its rank.
     pub run: BTreeMap<String, BTreeMap<String, f64>>,
     /// Request to skill to grade, for every request that was asked.
     pub qrels: Qrels,
@@ -61,7 +61,9 @@ pub fn checks(
         };
         for query in spread(judged.queries.clone(), *requests) {
             let hits = stored.get(&query.id).unwrap_or_default().iter();
-            let hits = hits.map(|hit| (hit.skill.clone(), hit.score)).collect();
+            // Ties are ours to break, by id; whoever measures gets the order as it is.
+            let hits = hits.zip(1..).map(|(hit, rank)| (hit.skill.clone(), 1.0 / f64::from(rank)));
+            let hits = hits.collect();
             check.run.insert(query.id.clone(), hits);
             let grades = judged.qrels.get(&query.id).cloned().unwrap_or_default();
             check.qrels.insert(query.id.clone(), grades);
