@@ -52,7 +52,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
                     Cell::from(opened.judged.writer),
                     Cell::count(pairs.len()),
                     Cell::count(errors.requests),
-                    Cell::from(format!("`{finder}`")),
+                    Cell::from(finder.to_string()),
                     Cell::share(0.5),
                     Cell::share(document),
                     Cell::share(page),

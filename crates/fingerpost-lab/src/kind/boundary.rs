@@ -39,7 +39,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
             let mut row = vec![
                 Cell::from(judged.name.as_str()),
                 Cell::from(judged.writer),
-                Cell::from(format!("`{finder}`")),
+                Cell::from(finder.to_string()),
             ];
             for (full, with) in full.iter().zip(&with) {
                 row.extend([Cell::share(*full), Cell::points(with - full)]);

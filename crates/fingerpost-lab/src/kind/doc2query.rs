@@ -40,7 +40,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
                 let mut row = vec![
                     Cell::from(name.as_str()),
                     Cell::from(opened.judged.writer),
-                    Cell::from(format!("`{finder}`")),
+                    Cell::from(finder.to_string()),
                     Cell::from(measure.to_string()),
                 ];
                 let share = |means: &Option<Vec<f64>>| {

@@ -49,7 +49,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
                 table.row(vec![
                     Cell::from(judged.name.as_str()),
                     Cell::from(if view == View::Raw { "–" } else { judged.writer }),
-                    Cell::from(format!("`{finder}`")),
+                    Cell::from(finder.to_string()),
                     Cell::from(view.to_string()),
                     Cell::count(all),
                     Figure::share(share(counts.right)).into(),

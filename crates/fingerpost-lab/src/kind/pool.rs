@@ -40,7 +40,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
             let mut row = vec![
                 Cell::from(judged.name.as_str()),
                 Cell::from(judged.writer),
-                Cell::from(format!("`{finder}`")),
+                Cell::from(finder.to_string()),
             ];
             row.extend([raw[0], full[0], raw[1], full[1]].map(Cell::share));
             mark_better(&mut row, &[3, 4]);

@@ -36,7 +36,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
             table.row(vec![
                 Cell::from(judged.name.as_str()),
                 Cell::from(judged.writer),
-                Cell::from(format!("`{finder}`")),
+                Cell::from(finder.to_string()),
                 Cell::count(judged.queries.len()),
                 Cell::count(hits.baseline),
                 kept,

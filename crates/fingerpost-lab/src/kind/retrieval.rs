@@ -91,7 +91,7 @@ fn table(opened: &Opened, measures: &[Measure]) -> Table {
 }
 
 fn row(finder: &Finder, raw: &[f64], full: &[f64]) -> Vec<Cell> {
-    let mut row = vec![Cell::from(format!("`{finder}`"))];
+    let mut row = vec![Cell::from(finder.to_string())];
     for (raw, full) in raw.iter().zip(full) {
         row.extend([Cell::share(*raw), Cell::share(*full)]);
         let end = row.len();
@@ -159,7 +159,7 @@ fn add_data_sets(
             Cell::from(judged.name.as_str()),
             Cell::from(set.as_str()),
             Cell::count(raw.queries),
-            Cell::from(format!("`{finder}`")),
+            Cell::from(finder.to_string()),
             Cell::share(before),
             Cell::share(after),
             Cell::points(after - before),

@@ -47,7 +47,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
             let mut row = vec![
                 Cell::from(opened.judged.name.as_str()),
                 Cell::from(opened.judged.writer),
-                Cell::from(format!("`{finder}`")),
+                Cell::from(finder.to_string()),
             ];
             row.extend(found.iter().map(|means| Cell::share(means[0])));
             mark_better(&mut row, &[3, 4, 5, 6, 7]);
