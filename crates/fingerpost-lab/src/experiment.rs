@@ -72,6 +72,9 @@ pub struct Experiment {
     /// Seed of everything that is drawn.
     #[serde(default = "seed")]
     pub seed: u64,
+    /// The figures that say most, first.
+    #[serde(default)]
+    pub headline: Vec<String>,
     /// What is other for a first look.
     #[serde(default)]
     pub quick: Quick,

@@ -51,6 +51,9 @@ pub struct Done {
     /// What differs from the paper's benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
+    /// The figures that say most, first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headline: Vec<String>,
     /// Where it comes from.
     pub provenance: Provenance,
     /// Figures that are not as expected, in words.
@@ -75,6 +78,7 @@ impl Done {
             question: experiment.question.clone(),
             paper: experiment.paper.clone(),
             differs: experiment.differs.clone(),
+            headline: experiment.headline.clone(),
             provenance,
             unexpected,
             outcome,

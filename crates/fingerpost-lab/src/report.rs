@@ -101,7 +101,9 @@ fn summary(results: &[Done]) -> String {
 /// A line of the contents: what is asked, and the first figures, those that surprise before others.
 fn entry(anchor: &str, result: &Done) -> String {
     let mut figures = headline::figures(result);
-    figures.sort_by_key(|figure| figure.odd);
+    // After those, the ones that the experiment itself puts first.
+    let place = |name: &str| result.headline.iter().position(|headline| headline == name);
+    figures.sort_by_key(|figure| (figure.odd, place(figure.name).unwrap_or(usize::MAX)));
     // Saying that there is one more takes as much room as showing it.
     let shown = if figures.len() == HEADLINES + 1 { figures.len() } else { HEADLINES };
     let lines: String = figures.iter().take(shown).map(Headline::line).collect();

@@ -10,7 +10,7 @@ const SHOWN: usize = 9;
 
 /// A headline figure as it is shown.
 pub(super) struct Headline<'a> {
-    name: &'a str,
+    pub(super) name: &'a str,
     value: f64,
     pub(super) odd: Odd,
 }

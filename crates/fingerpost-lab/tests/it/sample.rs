@@ -223,6 +223,7 @@ fn page(number: u32, name: &str, title: &str, question: &str, outcome: Outcome) 
         question: question.to_owned(),
         paper: (number < 3).then(|| "Table 2 and section 4.1".to_owned()),
         differs: differs.map(str::to_owned),
+        headline: Vec::new(),
         outcome,
         provenance: Provenance {
             command: format!("fingerpost lab run {name} --data sra --seed 7"),
