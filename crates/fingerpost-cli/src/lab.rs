@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use fingerpost::protocol::{Choosing, Protocol};
+use fingerpost::protocol::{Choosing, Protocol, ProtocolName};
 use fingerpost::route::llm::ChooserConfig;
 use fingerpost::view::Cards;
 use fingerpost_lab::asking::{Came, How};
@@ -79,6 +79,9 @@ pub(crate) struct RunArgs {
     /// These retrievers instead; may be given several times.
     #[arg(long, value_name = "NAME")]
     retriever: Vec<String>,
+    /// Compile and search by these settings: ours, or the paper's.
+    #[arg(long, value_name = "ours|paper")]
+    protocol: Option<ProtocolName>,
     /// These cards only, of those that a reader is asked about.
     #[arg(long, value_name = "CARDS")]
     cards: Vec<Cards>,
@@ -256,6 +259,7 @@ fn narrowed(mut experiment: Experiment, args: &RunArgs) -> Experiment {
     if !args.retriever.is_empty() {
         experiment.retrievers.clone_from(&args.retriever);
     }
+    experiment.protocol = args.protocol.unwrap_or(experiment.protocol);
     if let Some(limit) = args.limit {
         experiment.requests = experiment.requests.min(limit);
         // What is expected is expected of all requests.

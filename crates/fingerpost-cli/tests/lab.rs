@@ -89,6 +89,15 @@ fn a_library_of_ones_own_is_measured_too() {
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let figures = &answer["experiments"][0]["outcome"]["figures"];
     assert_eq!(figures[format!("{library} bm25 raw R@10")], 100.0, "{figures}");
+
+    // The paper's settings are one switch away, and are told.
+    let mine = ["--data", &library, "--retriever", "bm25", "--protocol", "paper", "--json"];
+    let output = lab(&[&["run", "retrieval"], &mine[..]].concat(), &out);
+    assert!(output.status.success(), "{}", told(&output));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let notes = answer["experiments"][0]["outcome"]["notes"].to_string();
+    assert!(notes.contains("Protocol: paper."), "{notes}");
+    assert!(out.join("runs/mine.paper.bm25.full.run.zst").is_file());
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Lab {
         let recorded = Choices::of(reader, &self.places)?;
         let mut wanted = Vec::new();
         for name in &experiment.data {
-            let opened = self.open(name, experiment.requests)?;
+            let opened = self.open(name, experiment.requests, experiment.protocol)?;
             let of_this = match experiment.kind {
                 Kind::Routing => experiment
                     .cards

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use fingerpost::eval::Measure;
+use fingerpost::protocol::ProtocolName;
 use fingerpost::view::{Cards, View};
 use serde::Deserialize;
 
@@ -33,6 +34,9 @@ pub struct Experiment {
     pub differs: Option<String>,
     /// Judged libraries, by name or by folder.
     pub data: Vec<String>,
+    /// By which settings libraries are compiled and searched: `ours`, or those of the `paper`.
+    #[serde(default, deserialize_with = "named")]
+    pub protocol: ProtocolName,
     /// What finds skills.
     #[serde(default)]
     pub retrievers: Vec<String>,
@@ -159,6 +163,11 @@ fn agree() -> usize {
 
 fn seed() -> u64 {
     42
+}
+
+/// A protocol by its name.
+fn named<'de, D: serde::Deserializer<'de>>(name: D) -> Result<ProtocolName, D::Error> {
+    String::deserialize(name)?.parse().map_err(serde::de::Error::custom)
 }
 
 /// Values that are written as words.

@@ -15,6 +15,7 @@ use fingerpost::eval::{
 };
 use fingerpost::library::read_unpacked;
 use fingerpost::numbers;
+use fingerpost::protocol::{Protocol, ProtocolName};
 use fingerpost::search::SearchError;
 use fingerpost::snapshot::{Snapshot, SnapshotError};
 use fingerpost::view::View;
@@ -93,7 +94,7 @@ pub struct Lab {
     /// A Python environment in which programs that solve a request are tried.
     pub environment: Option<PathBuf>,
     on_event: Box<dyn Fn(Event) + Send + Sync>,
-    opened: Mutex<BTreeMap<(String, usize), Arc<Opened>>>,
+    opened: Mutex<BTreeMap<(String, usize, String), Arc<Opened>>>,
 }
 
 /// A judged library, compiled.
@@ -127,9 +128,14 @@ impl Lab {
         outcome.note(format!("Left out: {why}."));
     }
 
-    /// A library with at most so many requests, compiled.
-    pub fn open(&self, name: &str, requests: usize) -> Result<Arc<Opened>, LabError> {
-        let key = (name.to_owned(), requests);
+    /// A library with at most so many requests, compiled by a protocol.
+    pub fn open(
+        &self,
+        name: &str,
+        requests: usize,
+        protocol: ProtocolName,
+    ) -> Result<Arc<Opened>, LabError> {
+        let key = (name.to_owned(), requests, protocol.to_string());
         if let Some(opened) = self.opened.lock().expect("nothing panics while holding it").get(&key)
         {
             return Ok(Arc::clone(opened));
@@ -137,7 +143,7 @@ impl Lab {
         let judged = Judged::open(name, &self.places)?.with_requests(requests);
         let (skills, asked) = (judged.library.skills().len(), judged.queries.len());
         self.doing(format!("{name}: compiling {skills} skills, asked {asked} requests"));
-        let snapshot = judged.compile()?;
+        let snapshot = judged.compile_as(&protocol.protocol())?;
         let opened = Arc::new(Opened { judged, snapshot });
         let mut known = self.opened.lock().expect("nothing panics while holding it");
         Ok(Arc::clone(known.entry(key).or_insert(opened)))
@@ -149,9 +155,12 @@ impl Lab {
         experiment: &Experiment,
         outcome: &mut Outcome,
     ) -> Result<Vec<Arc<Opened>>, LabError> {
+        if experiment.protocol != ProtocolName::Ours {
+            outcome.note(format!("Protocol: {}.", experiment.protocol));
+        }
         let mut all = Vec::new();
         for name in &experiment.data {
-            match self.open(name, experiment.requests) {
+            match self.open(name, experiment.requests, experiment.protocol) {
                 Ok(opened) => all.push(opened),
                 Err(LabError::Judged(missing @ JudgedError::Missing { .. })) => {
                     self.left_out(outcome, missing.to_string());
@@ -171,7 +180,7 @@ impl Lab {
         depth: usize,
     ) -> Result<Run, LabError> {
         let Opened { judged, snapshot } = opened;
-        let file = self.run_file(judged, finder, view);
+        let file = self.run_file(opened, finder, view);
         let stamp = stamp(judged, snapshot, &format!("{finder} {view}"));
         // The last word of each line says what it was made from, and how deep it is.
         let deep_enough = |text: &String| {
@@ -197,8 +206,11 @@ impl Lab {
         Ok(run)
     }
 
-    fn run_file(&self, judged: &Judged, finder: &Finder, view: View) -> PathBuf {
-        self.out.join("runs").join(format!("{}.{finder}.{view}.run.zst", file_name(&judged.name)))
+    fn run_file(&self, opened: &Opened, finder: &Finder, view: View) -> PathBuf {
+        let name = file_name(&opened.judged.name);
+        let is_ours = opened.snapshot.head().protocol.clustering == Protocol::ours().clustering;
+        let protocol = if is_ours { "" } else { ".paper" };
+        self.out.join("runs").join(format!("{name}{protocol}.{finder}.{view}.run.zst"))
     }
 
     /// Measures a run, and adds each figure with how it can be computed again.
@@ -214,7 +226,7 @@ impl Lab {
         let depth = measures.iter().filter_map(Measure::cutoff).max().unwrap_or(10).max(10);
         let run = self.run(opened, finder, view, depth)?;
         let means = macro_means(&run, &judged.qrels, &judged.queries, measures);
-        let file = self.run_file(judged, finder, view);
+        let file = self.run_file(opened, finder, view);
         let file = file.file_name().unwrap_or_default().display().to_string();
         for (measure, mean) in measures.iter().zip(&means) {
             let name = format!("{} {finder} {view} {measure}", judged.name);
@@ -246,7 +258,9 @@ pub(crate) fn macro_means(
 fn stamp(judged: &Judged, snapshot: &Snapshot, what: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     let head = snapshot.head();
-    let parts = [&head.library.digest, &head.pages_digest, what, &numbers::VERSION.to_string()];
+    let protocol = serde_json::to_string(&head.protocol).expect("plain data");
+    let numbers = numbers::VERSION.to_string();
+    let parts = [&head.library.digest, &head.pages_digest, &protocol, what, &numbers];
     for part in parts {
         hasher.update(part.as_bytes()).update(&[0]);
     }

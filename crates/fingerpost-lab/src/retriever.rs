@@ -176,7 +176,8 @@ impl Finder {
         }
         let model =
             if *self == Finder::Tfidf { SparseModel::Tfidf } else { SparseModel::default() };
-        let sparse = SparseConfig { view, model, ..SparseConfig::default() };
+        let extent = snapshot.head().extent(view);
+        let sparse = SparseConfig { view, model, extent, ..SparseConfig::default() };
         let dense = |embedder: Box<dyn Embedder>| -> Result<Dense, FindError> {
             let (index, _) = snapshot.dense(view, embedder.as_ref())?;
             Ok(Dense { index, embedder })
