@@ -171,12 +171,16 @@ fn list(args: &LabArgs, global: &Global) -> anyhow::Result<Exit> {
         output::print_json(&json!({"experiments": rows, "out": args.out.display().to_string()}))?;
         return Ok(Exit::Done);
     }
-    let mut shown = table(["", "experiment", "asks", "done"]);
+    let mut out = anstream::stdout().lock();
     for Experiment { name, number, question, .. } in &experiments {
-        let done = of(name).map_or(String::new(), |done| done.provenance.date.clone());
-        shown.add_row([number.to_string(), name.clone(), question.clone(), done]);
+        let done = of(name).map_or_else(
+            || "not done yet".to_owned(),
+            |done| format!("done on {}", done.provenance.date),
+        );
+        writeln!(out, "{number:>2}  {STRONG}{name}{STRONG:#}  {FAINT}{done}{FAINT:#}")?;
+        writeln!(out, "    {question}")?;
     }
-    writeln!(anstream::stdout().lock(), "{shown}")?;
+    writeln!(out, "\n{FAINT}results in {}{FAINT:#}", args.out.display())?;
     Ok(Exit::Done)
 }
 
