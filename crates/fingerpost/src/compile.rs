@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::group::Change;
@@ -113,7 +114,7 @@ pub enum Event {
 }
 
 /// What a compilation did.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CompileReport {
     /// Skills that were not there before.
     pub added: usize,

@@ -5,6 +5,7 @@
 
 mod review;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
@@ -23,7 +24,7 @@ use crate::snapshot::{Snapshot, SnapshotError};
 use crate::view::Cards;
 
 /// Which state of the atlas an answer is of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Freshness {
     /// Counts the states of an atlas, from one.
     pub generation: u64,
@@ -32,7 +33,7 @@ pub struct Freshness {
 }
 
 /// A skill that was found.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FoundSkill {
     /// Its id.
     pub skill: String,
@@ -68,7 +69,7 @@ impl FoundSkill {
 }
 
 /// `search`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SearchAnswer {
     /// The request.
     pub query: String,
@@ -80,7 +81,7 @@ pub struct SearchAnswer {
 }
 
 /// `route`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RouteAnswer {
     /// The request.
     pub request: String,
@@ -124,7 +125,7 @@ impl RouteAnswer {
 }
 
 /// `explain`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ExplainAnswer {
     /// The request.
     pub request: String,
@@ -148,7 +149,7 @@ pub struct ExplainAnswer {
 }
 
 /// `neighbors`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NeighborsAnswer {
     /// The skill.
     pub skill: String,
@@ -170,7 +171,7 @@ pub struct NeighborsAnswer {
 }
 
 /// A skill that is like another.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Neighbor {
     /// Its id.
     pub skill: String,
@@ -186,7 +187,7 @@ pub struct Neighbor {
 }
 
 /// A skill that another one's page is written against.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RivalSkill {
     /// Its id.
     pub skill: String,
@@ -254,7 +255,7 @@ impl NeighborsAnswer {
 }
 
 /// `diff`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffAnswer {
     /// The first skill.
     pub first: String,
@@ -279,7 +280,7 @@ pub struct DiffAnswer {
 }
 
 /// A judged request that belongs to one of two skills.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Contested {
     /// Its id.
     pub query: String,
@@ -292,7 +293,7 @@ pub struct Contested {
 }
 
 /// `page show`, and each page of `page review`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PageAnswer {
     /// The skill.
     pub skill: SkillId,
@@ -320,7 +321,7 @@ pub struct PageAnswer {
 }
 
 /// Where a page comes from.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Provenance {
     /// Who wrote it.
     pub writer: String,
@@ -356,7 +357,7 @@ impl PageAnswer {
 }
 
 /// `compile`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CompileAnswer<'a> {
     /// Skills.
     pub skills: usize,

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::index::SparseIndex;
@@ -14,7 +15,7 @@ use crate::text::{Tokenizer, for_each_term};
 use crate::view::document;
 
 /// A term and how much it counts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WeightedTerm {
     /// The term.
     pub term: String,
@@ -23,7 +24,7 @@ pub struct WeightedTerm {
 }
 
 /// What two skills have in common, and what only one of them has.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Contrast {
     /// Terms of both, heaviest first.
     pub shared: Vec<WeightedTerm>,

@@ -6,10 +6,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How much a finding matters to whoever owns the library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The skill could not be loaded, or lost to another one.
@@ -31,7 +32,7 @@ impl fmt::Display for Severity {
 }
 
 /// One finding: a rule, a place, a sentence, and the way out.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Diagnostic {
     /// The file the finding is about.
     pub file: PathBuf,

@@ -26,6 +26,7 @@ pub use asked::Asked;
 pub use dense::{DenseIndex, embed_view, nearest};
 pub use file::{FORMAT_VERSION, IndexError};
 pub use model::{Bm25, Idf, SparseModel};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::dictionary::Lookup;
@@ -299,7 +300,7 @@ impl SparseIndex {
 }
 
 /// The parts of one skill's score.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The score, as the search gives it but for the last digits.
     pub score: f32,
@@ -310,7 +311,7 @@ pub struct Explanation {
 }
 
 /// What one term gave.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TermShare {
     /// The term.
     pub term: String,

@@ -28,6 +28,7 @@ pub use buckets::Buckets;
 pub use calibrate::{Because, Calibration, Measured, calibrate};
 pub use duplicates::{DUPLICATE, DuplicatePair, Duplicates, document_imposed_error, duplicates};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use structure::{Structure, SweepRow, structure, sweep};
 
@@ -197,7 +198,7 @@ impl Neighborhoods {
 }
 
 /// How the neighborhoods came about.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// The threshold and why it is that.
     pub calibration: Calibration,

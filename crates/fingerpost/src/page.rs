@@ -19,13 +19,14 @@ pub mod round_trip;
 pub mod shorten;
 pub mod write;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::language::Language;
 use crate::skill::{SkillId, SkillIdx};
 
 /// Trigger, boundary and body of one skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Page {
     /// Requests that should select the skill, in at most [`Page::MAX_TRIGGER`] characters; empty where the description
     /// says it all.
@@ -39,7 +40,7 @@ pub struct Page {
 }
 
 /// One kind of request that a skill gives away.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
     /// The request, in words.
     pub request: String,
@@ -52,7 +53,7 @@ pub struct Case {
 }
 
 /// What a case rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ground {
     /// A document: a neighbor's, or what its author says of the skill itself.
@@ -115,7 +116,7 @@ impl Page {
 }
 
 /// What became of a skill's page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// A writer wrote it, and it passed the checks.

@@ -12,6 +12,7 @@ mod settings;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::embedding::FitConfig;
@@ -198,7 +199,7 @@ impl Default for Solving {
 }
 
 /// What a page is written against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Against {
     /// The neighborhood of its skill, as in the paper: the same skills for all of its members.

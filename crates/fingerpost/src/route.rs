@@ -13,6 +13,7 @@ pub mod none;
 mod reasons;
 mod router;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::encoder::Encoder;
@@ -69,7 +70,7 @@ pub struct RouteConfig {
 }
 
 /// The answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Route {
     /// Use a skill, or none.
     pub decision: Decision,
@@ -110,7 +111,7 @@ fn unsure(nearest: &str, sure: f64, asked: f64) -> String {
 }
 
 /// What to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// Use the skill.
@@ -120,7 +121,7 @@ pub enum Decision {
 }
 
 /// A candidate that was not chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rejected {
     /// Its id.
     pub skill: String,

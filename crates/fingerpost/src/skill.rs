@@ -6,10 +6,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The durable id of a skill: the folder's path below its root, or the id a record carries.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SkillId(Box<str>);
 
@@ -76,7 +77,7 @@ pub(crate) fn only(mut named: impl Iterator<Item = SkillIdx>) -> Option<SkillIdx
 }
 
 /// May an agent choose this skill by itself?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Invocation {
     /// Whenever it fits.

@@ -10,6 +10,7 @@ mod card;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::card::{Cards, card};
@@ -23,7 +24,7 @@ use crate::skill::{Skill, SkillIdx};
 use crate::text::{Tokenizer, first_words, for_each_term, sentences};
 
 /// The text an index sees of a skill. What a skill has no page for is left out of its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum View {
     /// The author's document: name, description and content, joined by newlines.
@@ -78,7 +79,7 @@ impl FromStr for View {
 
 /// How much of a document and its page an index sees, under the views that read pages. The others are the
 /// reference's, and have all of the document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// The first words of a description, and of a body what the document does not say in the same words.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Freshness, PageAnswer};
@@ -11,7 +12,7 @@ use crate::skill::SkillId;
 use crate::snapshot::{Snapshot, SnapshotError};
 
 /// What the checks found of one kind, over the whole atlas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReviewedRule {
     /// The rule's name.
     pub rule: String,
@@ -27,7 +28,7 @@ pub struct ReviewedRule {
 const EXAMPLES: usize = 5;
 
 /// `page review`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReviewAnswer {
     /// Pages that a person should look at.
     pub flagged: usize,
@@ -64,7 +65,7 @@ impl ReviewAnswer {
 }
 
 /// How many pages have nothing in a field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EmptyFields {
     /// No trigger.
     pub trigger: usize,

@@ -43,7 +43,7 @@ const PAIRS: usize = 200_000;
 const SKILLS: usize = 1_000;
 
 /// The chosen threshold and the figures behind it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Calibration {
     /// Skills nearer than this are look-alikes.
     pub max_distance: f64,
@@ -54,7 +54,7 @@ pub struct Calibration {
 }
 
 /// What decided the threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Because {
     /// The user, or the encoder's profile, set it.
@@ -72,7 +72,7 @@ pub enum Because {
 }
 
 /// What the library's similarities look like.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Measured {
     /// Random pairs looked at.
     pub pairs: usize,

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::faults;
@@ -22,7 +23,7 @@ use crate::text::{Tokenizer, for_each_term};
 use crate::view::document;
 
 /// A rule that a page breaks.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// The rule's name, in kebab case.
     pub rule: String,

@@ -4,6 +4,7 @@
 //! the local chooser added up, which words of the request it shares, and which clause of its boundary
 //! gives the request away.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::reasons::{Reasons, given_away};
@@ -16,7 +17,7 @@ use crate::skill::SkillId;
 const SHOWN: usize = 6;
 
 /// Where a search placed a skill, from 1; `None` if it shares nothing with the request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ranks {
     /// By its document alone.
     #[serde(rename = "raw_rank")]
@@ -27,7 +28,7 @@ pub struct Ranks {
 }
 
 /// One candidate, taken apart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Explained {
     /// Its id.
     pub skill: String,
@@ -53,7 +54,7 @@ pub struct Explained {
 }
 
 /// A term of the request that a candidate has.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Shared {
     /// As the request has it.
     pub term: String,
@@ -62,7 +63,7 @@ pub struct Shared {
 }
 
 /// A clause of a boundary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Clause {
     /// Which requests are given away.
     pub request: String,

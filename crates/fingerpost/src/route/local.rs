@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Candidate;
@@ -35,7 +36,7 @@ pub struct Evidence {
 }
 
 /// A number for each kind of evidence.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ByKind {
     /// Words of the request in the full view, by BM25; 1 for the candidate that has most.
     pub words: f64,
