@@ -4,6 +4,8 @@
 //! as somebody has fetched it (`fingerpost model pull minilm`). It reads what each skill says it is for
 //! once, and the vectors are kept beside the atlas.
 
+use std::sync::Arc;
+
 use fingerpost::route::Encoder;
 
 use crate::args::{Global, LibraryArgs};
@@ -27,7 +29,7 @@ pub(crate) fn of(
     library: &LibraryArgs,
     requests: Requests,
     global: &Global,
-) -> anyhow::Result<Option<Encoder>> {
+) -> anyhow::Result<Option<Arc<Encoder>>> {
     let kept = &reading.snapshot.head().protocol;
     let Some(wanted) = embedder::encoder_of(&library.embedder, kept)? else { return Ok(None) };
     match open(reading, &wanted, requests, global) {
@@ -37,7 +39,7 @@ pub(crate) fn of(
             output::note(global, &note);
             Ok(None)
         }
-        opened => opened.map(Some),
+        opened => opened.map(|encoder| Some(Arc::new(encoder))),
     }
 }
 

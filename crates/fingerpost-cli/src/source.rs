@@ -5,6 +5,7 @@
 mod reading;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -33,7 +34,12 @@ pub(crate) struct Source {
     pub(crate) place: Place,
     options: LoadOptions,
     users: UserFolders,
+    /// Hears how a compilation goes; where nobody does, a spinner shows it.
+    pub(crate) hear: Option<Hear>,
 }
+
+/// Whoever is told how a compilation goes.
+pub(crate) type Hear = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// How to compile.
 pub(crate) struct Settings<'a> {
@@ -88,7 +94,7 @@ impl Source {
             // An atlas is whole: it answers without its library.
             let place = Place::named(folder, &[]);
             let atlas = Atlas::new(place.folder());
-            return Ok(Self { roots: Vec::new(), atlas, place, options, users });
+            return Ok(Self { roots: Vec::new(), atlas, place, options, users, hear: None });
         }
         let mut roots = roots(args)?;
         // In full, so that every answer's path can be opened from anywhere.
@@ -101,7 +107,7 @@ impl Source {
         };
         let relatives = place.relatives(&roots, &users);
         let atlas = Atlas::new(place.folder()).with_relatives(relatives);
-        let source = Self { roots, atlas, place, options, users };
+        let source = Self { roots, atlas, place, options, users, hear: None };
         source.must_belong()?;
         source.hint_at_old(global);
         Ok(source)
@@ -122,7 +128,7 @@ impl Source {
     }
 
     /// What the library's files look like from outside; `None` where they change under our eyes.
-    fn stamp(&self) -> Option<String> {
+    pub(crate) fn stamp(&self) -> Option<String> {
         let files = stamp(&self.roots).ok()?;
         let settings = format!("{} {}", self.options.include_manual, env!("CARGO_PKG_VERSION"));
         let mut hasher = blake3::Hasher::new();
@@ -137,6 +143,17 @@ impl Source {
 
     fn load(&self) -> anyhow::Result<Warned<Library>> {
         Ok(Library::load(&self.roots, self.options)?)
+    }
+
+    /// The state that was compiled last, with nothing compiled now; `None` if there is none.
+    pub(crate) fn read_last(self) -> anyhow::Result<Option<Reading>> {
+        let stale = !self.roots.is_empty()
+            && self.atlas.state(&self.stamp().unwrap_or_default()) != State::Current;
+        match self.atlas.snapshot() {
+            Ok(snapshot) => Ok(Some(Reading { source: self, snapshot, stale })),
+            Err(error) if error.heals() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Refuses an atlas that was compiled from another library.
@@ -302,7 +319,7 @@ impl Source {
         protocol.embedder = settings.embedder.kind();
         protocol.include_manual = self.options.include_manual;
         let skills = plural(library.skills().len(), "skill");
-        let on_event = |event: Event| match event {
+        let show = |event: Event| match event {
             Event::Comparing(_) => spinner.set_message(format!("comparing {skills}")),
             // A terminal shows no more than a few changes a second.
             Event::Writing(done, _) if done % 64 < 10 => {
@@ -316,6 +333,12 @@ impl Source {
             Event::Mended(file) => spinner.suspend(|| {
                 output::note(global, &format!("{file} is damaged; its copy has everything"));
             }),
+        };
+        let on_event = |event: Event| {
+            if let Some(hear) = &self.hear {
+                hear(&event);
+            }
+            show(event);
         };
         let job = Job {
             library: &library,

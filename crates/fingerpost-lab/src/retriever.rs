@@ -145,8 +145,8 @@ impl Models {
 
 impl Model {
     /// What tells a router how near the skills of a library are.
-    pub fn encoder(&self, snapshot: &Snapshot) -> Result<Encoder, SnapshotError> {
-        Ok(Encoder::new(Box::new(self.clone()), snapshot.encode(self)?))
+    pub fn encoder(&self, snapshot: &Snapshot) -> Result<Arc<Encoder>, SnapshotError> {
+        Ok(Arc::new(Encoder::new(Box::new(self.clone()), snapshot.encode(self)?)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! reads the first 256 tokens of a document, its own window.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fingerpost::embedding::{Embedder, Role};
 use fingerpost::index::DenseIndex;
@@ -32,7 +33,7 @@ impl MiniLm {
     }
 
     /// The same model as our own encoder.
-    pub(crate) fn encoder(&self, snapshot: &Snapshot) -> anyhow::Result<Encoder> {
+    pub(crate) fn encoder(&self, snapshot: &Snapshot) -> anyhow::Result<Arc<Encoder>> {
         Ok(self.model.encoder(snapshot)?)
     }
 

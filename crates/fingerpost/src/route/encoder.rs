@@ -163,7 +163,7 @@ mod tests {
         let request = "wieviel wiegt das Paket";
         let alone = router.route(request, &mut Scratch::default()).unwrap().0;
         assert_eq!(alone.decision, Decision::None);
-        router.encoder = Some(encoder(&snapshot, 0.5));
+        router.encoder = Some(std::sync::Arc::new(encoder(&snapshot, 0.5)));
         let hits = router.rank(request, 3, &mut Scratch::default()).unwrap();
         assert_eq!(snapshot.row(hits[0].skill).id, "post");
         let read = router.read(request).unwrap();

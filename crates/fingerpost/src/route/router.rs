@@ -27,7 +27,7 @@ pub struct Router<'a> {
     /// Candidates that each way of searching brings.
     pub pool: usize,
     /// What also tells how near skills are, where the user has one.
-    pub encoder: Option<Encoder>,
+    pub encoder: Option<Arc<Encoder>>,
 }
 
 impl Router<'_> {
