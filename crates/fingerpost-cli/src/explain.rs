@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let reading = source::read(&args.library, global)?;
     let snapshot = &reading.snapshot;
     let mut router = router(&reading, &args.library, args.retriever, &choosing, global)?;
-    router.encoder = encoder::of(&reading, &args.library, Requests::Forgotten, global)?;
+    router.set_encoder(encoder::of(&reading, &args.library, Requests::Forgotten, global)?);
     let by = args.retriever.unwrap_or(Retriever::Bm25);
     let head = snapshot.head();
     let config = match args.retriever {
