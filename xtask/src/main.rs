@@ -1,8 +1,10 @@
-//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `bench`, `model`, `pages`.
+//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `reference`, `golden`, `bench`, `model`, `pages`.
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 
+mod links;
 mod model;
+mod reference;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
+
+use crate::reference::Mode;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's chores")]
@@ -25,6 +29,12 @@ enum Chore {
     Ci,
     /// File headers, file sizes, and the invariants that a tool can check.
     Tidy,
+    /// Write the reference and the outputs in the guide anew, from the program; or check that they are fresh.
+    Reference {
+        /// Change nothing, and fail where something would change.
+        #[arg(long)]
+        check: bool,
+    },
     /// Make the golden files again with the reference packages, and show what changed.
     Golden,
     /// Kills, damage and readers beside compilers, for minutes; FINGERPOST_TORTURE_ROUNDS says how many.
@@ -93,38 +103,39 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// What each way of searching is worth: the first tables of docs/routing.md.
+    /// What each way of searching is worth: the first table of docs/lab/search.md.
     Search {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// The chooser without a model beside the first hit: the other tables of docs/routing.md.
+    /// The chooser without a model beside the first hit: the tables of docs/lab/choosing.md.
     Choose {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// What a skill wins that stuffs its description: a table of docs/routing.md.
+    /// What a skill wins that stuffs its description: the table of
+    /// docs/decisions/first-hundred-words.md.
     Stuffed {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
         options: Vec<String>,
     },
     /// Whether pages are written against the skills that win their requests: the table of
-    /// docs/neighborhoods.md.
+    /// docs/decisions/rivals-or-neighborhoods.md.
     Contention {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// Which requests are refused, and how sure an answer is: tables of docs/routing.md.
+    /// Which requests are refused, and how sure an answer is: the tables of docs/lab/none.md.
     None {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
         options: Vec<String>,
     },
-    /// What the local writer's pages gain: the tables of docs/pages.md.
+    /// What the local writer's pages gain: the tables of docs/lab/local-pages.md.
     Pages {
         /// Options of the benchmark itself, after `--`.
         #[arg(last = true)]
@@ -144,6 +155,8 @@ fn main() -> ExitCode {
     let done = std::env::set_current_dir(root()).map_err(Into::into).and_then(|()| match chore {
         Chore::Ci => ci(),
         Chore::Tidy => tidy::run(&root()),
+        Chore::Reference { check: false } => reference::run(&root(), Mode::Write),
+        Chore::Reference { check: true } => reference::run(&root(), Mode::Check),
         Chore::Golden => golden(),
         Chore::Model { name } => model::fetch(&name).map(|_| ()),
         Chore::Pages { name } => model::pages(&name),
@@ -201,6 +214,7 @@ fn ci() -> anyhow::Result<()> {
             ["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"];
         step("lints", || cargo(&lints))?;
     }
+    step("reference and guide", || reference::run(&root(), Mode::Check))?;
     eprintln!("\n== a real model for the tests");
     if let Err(error) = model::fetch(model::SMALLEST) {
         eprintln!("== SKIPPED: no real model can be had: {error:#}");

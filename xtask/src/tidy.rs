@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::bail;
 
+use crate::links;
+
 /// Past this a file holds more than one noun.
 const MAX_LINES: usize = 500;
 
@@ -22,6 +24,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         let Ok(text) = fs::read_to_string(root.join(&file)) else { continue };
         if file.extension().is_some_and(|ending| ending == "rs") {
             check_source(&file, &text, &mut findings);
+        }
+        if file.extension().is_some_and(|ending| ending == "md") {
+            links::check(root, &file, &text, &mut findings);
         }
         check_text(&file, &text, &mut findings);
     }

@@ -4,7 +4,7 @@
 //! Every library is compiled by the local writer (those called `-strong`, and `sra-177`, have the pages of a
 //! strong model) and asked its judged requests. What speaks for each candidate is found once; then, for each
 //! fold, weights are fitted to the other eight and order the candidates of this one. The tables are
-//! Markdown, as they stand in docs/routing.md.
+//! Markdown, as they stand in docs/lab/choosing.md.
 
 pub(crate) mod asked;
 mod boundary;

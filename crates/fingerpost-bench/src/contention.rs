@@ -1,6 +1,6 @@
 //! `contention`: do pages know the skills that really win their requests?
 //!
-//! What is counted, and how, is the lab's (`fingerpost_lab::contention`). The table stands in docs/neighborhoods.md.
+//! What is counted, and how, is the lab's (`fingerpost_lab::contention`). The table stands in docs/decisions/rivals-or-neighborhoods.md.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 //! those that a blind reader found some skill of the library to serve), and requests of other folds
 //! (`none/foreign.rs`). For each fold, everything is fitted to the other eight and to one half of the
 //! requests that need no skill, and reported on this fold and the other half. The tables are Markdown, as
-//! they stand in docs/routing.md.
+//! they stand in docs/lab/none.md.
 
 mod ask;
 mod fit;

@@ -2,7 +2,7 @@
 //!
 //! Words can be read with or without their endings, and name and description can count more than once. Which
 //! way is best is asked of eight folds of libraries, and answered on the ninth. Beside it stand vectors, and
-//! both fused. The tables are Markdown, as they stand in docs/routing.md.
+//! both fused. The tables are Markdown, as they stand in docs/lab/search.md and docs/decisions/words-as-they-are.md.
 
 mod priors;
 mod way;

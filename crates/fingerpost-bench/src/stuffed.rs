@@ -2,7 +2,7 @@
 //!
 //! A description is what an author says of himself, and nobody checks it. Some skills of a library, one at a
 //! time, get the most common words of its judged requests behind their description; then the first places of
-//! the chooser's order are counted. The table is Markdown, as it stands in docs/routing.md.
+//! the chooser's order are counted. The table is Markdown, as it stands in docs/decisions/first-hundred-words.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 

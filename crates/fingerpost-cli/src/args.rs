@@ -1,12 +1,15 @@
 //! What can be typed.
 
 mod compile;
+mod examples;
 mod retriever;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
 
 pub(crate) use self::compile::{Compile, WriterName};
@@ -17,12 +20,26 @@ use crate::route::{Chooser, ChoosingArgs};
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
 #[derive(Debug, Parser)]
-#[command(name = "fingerpost", version, about, max_term_width = 100)]
+#[command(name = "fingerpost", version = crate::version::told(), about, max_term_width = 100)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: Global,
+    /// What to do; without a word, a tour of the library that is found.
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) verb: Option<Verb>,
+}
+
+impl Arguments {
+    /// What was typed; says what is wrong with it and ends, where it cannot be read.
+    pub(crate) fn read() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Everything that can be typed, each verb with its examples.
+pub(crate) fn command() -> Command {
+    examples::shown(Arguments::command())
 }
 
 /// Options of every verb.
@@ -35,7 +52,7 @@ pub(crate) struct Global {
     /// Print one JSON object on standard output; talk stays on standard error.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print results and errors only.
+    /// Print results and errors only; `route` prints nothing but the path of the skill.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// When to use color.
@@ -53,6 +70,9 @@ pub(crate) struct Global {
     /// Was damage found while an answer was made? Then the atlas is compiled before the next one.
     #[arg(skip)]
     pub(crate) heal: bool,
+    /// The notes that were said: each once, however often there is cause.
+    #[arg(skip)]
+    pub(crate) noted: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -108,6 +128,12 @@ pub(crate) enum Verb {
     Model(crate::model::Model),
     /// Show what was asked of which model, by day, and what it cost.
     Ledger(LedgerArgs),
+    /// Print what a shell reads to complete verbs and options.
+    Completions(crate::shell::Completions),
+    /// Print the JSON Schema of an answer.
+    Schema(crate::schema::SchemaArgs),
+    /// Write the pages of the manual.
+    Man(crate::shell::Manual),
 }
 
 #[derive(Debug, Args)]
@@ -144,7 +170,7 @@ pub(crate) struct LedgerPrune {
 }
 
 /// Which skills.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LibraryArgs {
     /// A folder of SKILL.md folders, a .json or .jsonl file (also .gz, .zst) or a benchmark's folder (BEIR,
     /// SRA-Bench); may be given several times [default: where the agents on this machine look].

@@ -19,7 +19,7 @@ use crate::llm;
 use crate::output::UsageError;
 use crate::progress::Progress;
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Vectors")]
 pub(crate) struct EmbedderArgs {
     /// What makes the vectors: `fit` (the library itself), a model of `fingerpost model list`, a

@@ -14,7 +14,8 @@ use fingerpost::view::View;
 
 use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::encoder::{self, Requests};
-use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, cut, plain, wrap};
+use crate::label::{label, label_in};
+use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, wrap};
 use crate::route::{ChoosingArgs, router};
 use crate::search::searcher;
 use crate::source;
@@ -74,11 +75,13 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let decision = route.decision;
     if global.json {
         let chosen = route.skill.as_deref().and_then(|id| snapshot.find(id));
+        let chosen = chosen.map(|skill| snapshot.row(skill));
         output::print_json(&ExplainAnswer {
             request: args.request.clone(),
             retriever: by,
             decision,
-            path: chosen.map(|skill| snapshot.row(skill).path.to_owned()),
+            path: chosen.map(|row| row.path.to_owned()),
+            name: chosen.map(|row| row.name.to_owned()),
             skill: route.skill,
             confidence: route.confidence,
             reason: route.reason,
@@ -101,15 +104,19 @@ fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow:
     match &route.skill {
         Some(skill) => {
             let sure = format!("{:.0} % sure", route.confidence * 100.0);
-            writeln!(out, "{GOOD}{}{GOOD:#}  {FAINT}{sure}{FAINT:#}", plain(skill))?;
-            writeln!(out, "  because {}", plain(&route.reason))?;
+            let chosen = candidates.iter().find(|candidate| candidate.skill == *skill);
+            let name = label(skill, chosen.map_or("", |chosen| &chosen.name));
+            writeln!(out, "{GOOD}{name}{GOOD:#}  {FAINT}{sure}{FAINT:#}")?;
         }
-        None => writeln!(out, "{STRONG}none{STRONG:#}  {}", plain(&route.reason))?,
+        None => writeln!(out, "{STRONG}none{STRONG:#}")?,
+    }
+    let width = output::terminal_width();
+    for line in wrap(&format!("because {}", route.reason), width.saturating_sub(2)) {
+        writeln!(out, "  {line}")?;
     }
     if candidates.is_empty() {
         return Ok(());
     }
-    let width = output::terminal_width();
     writeln!(out, "\n{}\n{}", places(candidates, width), legend(candidates, width))?;
     for candidate in candidates {
         if told.is_none_or(|told| told == candidate.skill) {
@@ -120,7 +127,7 @@ fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow:
 }
 
 /// The narrowest column of skills beside which there is room for what was added up.
-const LEAST: usize = 26;
+const LEAST: usize = 24;
 
 /// One line a candidate: places, and what was added up where there is room for it.
 fn places(candidates: &[Explained], width: usize) -> String {
@@ -148,25 +155,27 @@ fn places(candidates: &[Explained], width: usize) -> String {
     };
     let room = room(header, &rows, width);
     let mut table = table(["skill"].into_iter().chain(header.iter().copied()));
+    // Eighty columns have room for all figures, if there is not too much air between them.
+    for column in table.column_iter_mut().skip(1) {
+        column.set_padding((0, 1));
+    }
     for (candidate, row) in candidates.iter().zip(rows) {
         let Explained { place, in_pool, .. } = candidate;
         let place = if *in_pool { format!("{place:>2}  ") } else { format!("({place}) ") };
         let left = room.saturating_sub(place.len());
-        let id = plain(&candidate.skill);
-        // Of a long id, the name says more than the beginning.
-        let id = if console_width(&id) > left { cut(&candidate.name, left) } else { id.into() };
+        let id = label_in(&candidate.skill, &candidate.name, left);
         table.add_row([format!("{place}{id}")].into_iter().chain(row));
     }
     table.to_string()
 }
 
-/// Columns that are left for the skill: each of the others has a space on both sides and one before.
+/// Columns that are left for the skill: each of the others has two spaces before it, and the last one after it.
 fn room(header: &[&str], rows: &[Vec<String>], width: usize) -> usize {
     let widest = |at: usize| {
         let cells = rows.iter().map(|row| console_width(&row[at]));
         cells.chain([header[at].len()]).max().unwrap_or(0)
     };
-    width.saturating_sub(2 + (0..header.len()).map(|at| widest(at) + 3).sum::<usize>())
+    width.saturating_sub(2 + (0..header.len()).map(|at| widest(at) + 2).sum::<usize>())
 }
 
 fn shown(rank: Option<usize>) -> String {
@@ -196,7 +205,7 @@ fn legend(candidates: &[Explained], width: usize) -> String {
 
 /// The words that a candidate shares, and what rules it out.
 fn details(candidate: &Explained, width: usize) -> String {
-    let mut text = format!("{}\n", cut(&candidate.skill, width));
+    let mut text = label_in(&candidate.skill, &candidate.name, width) + "\n";
     let mut line = |label: &str, what: &str| {
         let room = width.saturating_sub(12).max(20);
         for (at, part) in wrap(what, room).iter().enumerate() {

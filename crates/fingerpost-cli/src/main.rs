@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod import;
 mod lab;
+mod label;
 mod ledger;
 #[expect(dead_code, reason = "the doors that stay open answer from it")]
 mod live;
@@ -23,20 +24,23 @@ mod output;
 mod page;
 mod progress;
 mod route;
+mod schema;
 mod search;
+mod shell;
 mod source;
 mod table;
+mod tour;
+mod version;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use fingerpost::sections::FileError;
 
 use crate::args::{Arguments, Verb};
 use crate::output::Exit;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::parse();
+    let mut arguments = Arguments::read();
     arguments.global.color.write_global();
     if let Some(threads) = arguments.global.threads {
         // The only way this fails is a pool that exists already, and none does yet.
@@ -56,7 +60,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    match &arguments.verb {
+    let Some(verb) = &arguments.verb else { return tour::run(&arguments.global) };
+    match verb {
         Verb::Compile(compile) => compile::run(compile, &arguments.global),
         Verb::Route(route) => route::run(route, &arguments.global),
         Verb::Explain(explain) => explain::run(explain, &arguments.global),
@@ -72,6 +77,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
+        Verb::Completions(completions) => shell::completions(completions),
+        Verb::Schema(schema) => schema::run(schema),
+        Verb::Man(manual) => shell::manual(manual, &arguments.global),
     }
 }
 

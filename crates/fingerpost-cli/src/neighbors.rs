@@ -6,6 +6,7 @@ use fingerpost::contract::NeighborsAnswer;
 use fingerpost::protocol::Against;
 
 use crate::args::{Global, Neighbors};
+use crate::label::{label_in, padded};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
 use crate::source;
 
@@ -36,8 +37,8 @@ fn print(answer: &NeighborsAnswer) -> anyhow::Result<()> {
             "its page is written against, those that come nearest to winning its requests first:"
         )?;
         for rival in &answer.rivals {
-            let blurb = cut(&rival.description, width.saturating_sub(56));
-            line(&mut out, "▲", rival.weight, &rival.skill, &blurb)?;
+            let blurb = cut(&rival.description, width.saturating_sub(NAMES + 12));
+            line(&mut out, "▲", rival.weight, (&rival.skill, &rival.name), &blurb)?;
         }
         for copy in &answer.copies {
             writeln!(
@@ -50,20 +51,22 @@ fn print(answer: &NeighborsAnswer) -> anyhow::Result<()> {
     }
     for neighbor in &answer.neighbors {
         let mark = if neighbor.together { "●" } else { "○" };
-        let blurb = cut(&neighbor.description, width.saturating_sub(56));
-        line(&mut out, mark, neighbor.similarity, &neighbor.skill, &blurb)?;
+        let blurb = cut(&neighbor.description, width.saturating_sub(NAMES + 12));
+        line(&mut out, mark, neighbor.similarity, (&neighbor.skill, &neighbor.name), &blurb)?;
     }
     Ok(())
 }
+
+/// Columns of the names.
+const NAMES: usize = 36;
 
 fn line(
     out: &mut impl Write,
     mark: &str,
     score: f32,
-    id: &str,
+    (id, name): (&str, &str),
     blurb: &str,
 ) -> std::io::Result<()> {
-    let id = cut(id, 44);
-    let pad = " ".repeat(44 - output::console_width(&id));
-    writeln!(out, "{mark} {score:>6.3}  {id}{pad}  {FAINT}{blurb}{FAINT:#}")
+    let name = label_in(id, name, NAMES);
+    writeln!(out, "{mark} {score:>6.3}  {}  {FAINT}{blurb}{FAINT:#}", padded(&name, NAMES))
 }

@@ -122,8 +122,12 @@ pub(crate) fn say(global: &Global, line: &str) {
 }
 
 /// A line that a person should see, however little talk is wanted.
-pub(crate) fn note(_global: &Global, line: &str) {
-    let _ = writeln!(anstream::stderr(), "{CAUTION}note:{CAUTION:#} {}", plain(line));
+/// Once a run, however often there is cause: an answer may be made again, and a library read by several parts.
+pub(crate) fn note(global: &Global, line: &str) {
+    let mut noted = global.noted.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if noted.insert(line.to_owned()) {
+        let _ = writeln!(anstream::stderr(), "{CAUTION}note:{CAUTION:#} {}", plain(line));
+    }
 }
 
 /// Asks a person; nobody at a terminal means no.
@@ -215,10 +219,10 @@ pub(crate) fn summarise(global: &Global, diagnostics: &[Diagnostic]) {
         told.map(|(count, what)| format!("{} {what}", plural(*count, "skill"))).collect();
     if !told.is_empty() {
         let told = told.join(", ");
-        let line = format!(
-            "{CAUTION}note:{CAUTION:#} {told}; `fingerpost doctor` with the same --library lists them"
-        );
-        say(global, &line);
+        if !global.quiet {
+            let hint = "`fingerpost doctor` with the same --library lists them";
+            note(global, &format!("{told}; {hint}"));
+        }
     }
 }
 
@@ -311,10 +315,12 @@ pub(crate) fn console_width(text: &str) -> usize {
     console::measure_text_width(text)
 }
 
-/// Columns of the terminal, or a width that reads well in a file.
+/// Columns of the terminal; where there is none, those that COLUMNS says, or eighty.
 pub(crate) fn terminal_width() -> usize {
     let term = console::Term::stdout();
-    term.size_checked().map_or(100, |(_, columns)| usize::from(columns).max(40))
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let columns = term.size_checked().map(|(_, columns)| usize::from(columns)).or_else(told);
+    columns.unwrap_or(80).max(40)
 }
 
 #[cfg(test)]

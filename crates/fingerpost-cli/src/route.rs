@@ -2,7 +2,7 @@
 
 pub(crate) mod llm;
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
@@ -20,8 +20,9 @@ use serde::Serialize;
 use self::llm::Asked;
 use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::encoder::{self, Requests};
+use crate::label::{label, label_in, padded};
 use crate::llm::ModelArgs;
-use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain};
+use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain, wrap};
 use crate::search::searcher;
 use crate::source::{self, Reading};
 
@@ -203,6 +204,8 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
     let answer = RouteAnswer::new(snapshot, freshness, request, by, cards, chosen);
     if global.json {
         output::print_json(&Answer { answer, llm })?;
+    } else if global.quiet {
+        print_paths(snapshot, &answer.route)?;
     } else {
         print(snapshot, &answer.route)?;
     }
@@ -212,37 +215,59 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
 /// Skills that a person is told about though they were not chosen.
 const NEAR: usize = 9;
 
+/// And where none was: who came near matters less then.
+const NEAREST: usize = 5;
+
+/// Columns of their names at most, so that there is room for the reason beside them.
+const NAMES: usize = 36;
+
+/// Nothing but the files of what was chosen: for scripts.
+fn print_paths(snapshot: &Snapshot, route: &Route) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let is_seen = io::stdout().is_terminal();
+    for skill in route.skills.iter().filter_map(|id| snapshot.find(id)) {
+        let path = snapshot.row(skill).path;
+        // Whoever opens the file needs its name as it is; a terminal would obey what may stand in it.
+        writeln!(out, "{}", if is_seen { plain(path) } else { path.into() })?;
+    }
+    Ok(())
+}
+
 fn print(snapshot: &Snapshot, route: &Route) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let width = output::terminal_width();
-    match &route.skill {
-        None => {
-            let sure = format!("{:.0} % sure", route.confidence * 100.0);
-            writeln!(out, "{STRONG}none{STRONG:#}  {FAINT}{sure}{FAINT:#}")?;
-            writeln!(out, "  because {}", plain(&route.reason))?;
-        }
-        Some(_) => {
-            for id in &route.skills {
-                let sure = format!("{:.0} %", route.confidence * 100.0);
-                writeln!(out, "{GOOD}{}{GOOD:#}  {FAINT}{sure} sure{FAINT:#}", plain(id))?;
-                let row = snapshot.find(id).map(|skill| snapshot.row(skill));
-                let description = row.map_or("", |row| row.description);
-                writeln!(out, "  {}", cut(description, width.saturating_sub(2)))?;
-            }
-            writeln!(out, "  because {}", plain(&route.reason))?;
-        }
+    let sure = format!("{:.0} % sure", route.confidence * 100.0);
+    if route.skill.is_none() {
+        writeln!(out, "{STRONG}none{STRONG:#}  {FAINT}{sure}{FAINT:#}")?;
     }
-    if !route.rejected.is_empty() {
-        writeln!(out, "\nnot")?;
+    for id in &route.skills {
+        let row = snapshot.find(id).map(|skill| snapshot.row(skill));
+        let (name, description) = row.map_or(("", ""), |row| (row.name, row.description));
+        writeln!(out, "{GOOD}{}{GOOD:#}  {FAINT}{sure}{FAINT:#}", label(id, name))?;
+        writeln!(out, "  {}", cut(description, width.saturating_sub(2)))?;
     }
-    let (near, far) = route.rejected.split_at(route.rejected.len().min(NEAR));
-    let ids = near.iter().map(|rejected| output::console_width(&plain(&rejected.skill)));
-    let longest = ids.max().unwrap_or(0).min(44);
-    for rejected in near {
-        let id = cut(&rejected.skill, longest);
-        let pad = " ".repeat(longest - output::console_width(&id));
+    for line in wrap(&format!("because {}", route.reason), width.saturating_sub(2)) {
+        writeln!(out, "  {line}")?;
+    }
+    print_others(&mut out, route, width)
+}
+
+/// Those that were not chosen, a line each.
+fn print_others(out: &mut impl Write, route: &Route, width: usize) -> anyhow::Result<()> {
+    let (title, most) = match route.decision {
+        Decision::Use => ("not", NEAR),
+        Decision::None => ("nearest", NEAREST),
+    };
+    let (near, far) = route.rejected.split_at(route.rejected.len().min(most));
+    let names: Vec<String> =
+        near.iter().map(|near| label_in(&near.skill, &near.name, NAMES)).collect();
+    let longest = names.iter().map(|name| output::console_width(name)).max().unwrap_or(0);
+    if !near.is_empty() {
+        writeln!(out, "\n{title}")?;
+    }
+    for (rejected, name) in near.iter().zip(&names) {
         let because = cut(&rejected.because, width.saturating_sub(longest + 4));
-        writeln!(out, "  {id}{pad}  {FAINT}{because}{FAINT:#}")?;
+        writeln!(out, "  {}  {FAINT}{because}{FAINT:#}", padded(name, longest))?;
     }
     if !far.is_empty() {
         writeln!(out, "  {FAINT}and {} farther away (--json has all){FAINT:#}", far.len())?;

@@ -10,6 +10,7 @@ use fingerpost::snapshot::Snapshot;
 use crate::args::{Global, LibraryArgs, RetrieverArgs, Search};
 use crate::embedder;
 use crate::encoder::{self, Requests::Forgotten};
+use crate::label::{label_in, padded};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain, plural};
 use crate::source::{self, Reading};
 
@@ -108,21 +109,25 @@ pub(crate) fn searcher<'a>(
     Ok(snapshot.searcher(by, config, dense.transpose()?, snapshot.reading())?)
 }
 
-/// Rank, score, id, and as much of the description as the line holds.
+/// Columns of the names at most, so that there is room for the description beside them.
+const NAMES: usize = 40;
+
+/// Rank, score, id with the name where that says more, and as much of the description as the line holds.
 fn print_list(snapshot: &Snapshot, answer: &SearchAnswer, hits: &[Hit]) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    let ids: Vec<_> = answer.hits.iter().map(|found| plain(&found.skill)).collect();
-    let longest = ids.iter().map(|id| output::console_width(id)).max().unwrap_or(0).min(48);
+    let found = answer.hits.iter();
+    let names: Vec<_> = found.map(|found| label_in(&found.skill, &found.name, NAMES)).collect();
+    let longest = names.iter().map(|name| output::console_width(name)).max().unwrap_or(0);
     let width = output::terminal_width();
-    for ((found, hit), id) in answer.hits.iter().zip(hits).zip(&ids) {
-        let id = cut(id, longest);
-        let pad = " ".repeat(longest - output::console_width(&id));
+    for ((found, hit), name) in answer.hits.iter().zip(hits).zip(&names) {
         let left = width.saturating_sub(longest + 17);
         let blurb = cut(snapshot.row(hit.skill).description, left);
         writeln!(
             out,
-            "{:>3}  {:>8.4}  {STRONG}{id}{STRONG:#}{pad}  {FAINT}{blurb}{FAINT:#}",
-            found.rank, found.score,
+            "{:>3}  {:>8.4}  {STRONG}{}{STRONG:#}  {FAINT}{blurb}{FAINT:#}",
+            found.rank,
+            found.score,
+            padded(name, longest),
         )?;
         if let Some(explanation) = &found.explanation {
             print_explanation(&mut out, explanation)?;

@@ -71,13 +71,18 @@ pub(crate) fn roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
         }
         return Ok(args.library.iter().map(Root::new).collect());
     }
-    let here = std::env::current_dir().context("cannot tell the current folder")?;
-    let roots = discover(&Surroundings::of_process(here));
+    let roots = discovered()?;
     if roots.is_empty() {
         let message = "no skills found where agents look (.claude/skills, .agents/skills, ...); name a library with --library";
         return Err(UsageError::new(message).into());
     }
     Ok(roots)
+}
+
+/// The roots that the agents on this machine would read from here.
+pub(crate) fn discovered() -> anyhow::Result<Vec<Root>> {
+    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    Ok(discover(&Surroundings::of_process(here)))
 }
 
 pub(crate) fn options(args: &LibraryArgs) -> LoadOptions {
@@ -141,7 +146,13 @@ impl Source {
         LibraryMark { roots, stamp: stamp.unwrap_or_default(), findings, ..LibraryMark::default() }
     }
 
-    fn load(&self) -> anyhow::Result<Warned<Library>> {
+    /// How the atlas stands to the library as it is.
+    pub(crate) fn state(&self) -> State {
+        self.atlas.state(self.stamp().as_deref().unwrap_or_default())
+    }
+
+    /// The skills, read now.
+    pub(crate) fn load(&self) -> anyhow::Result<Warned<Library>> {
         Ok(Library::load(&self.roots, self.options)?)
     }
 

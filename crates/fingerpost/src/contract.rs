@@ -92,7 +92,9 @@ pub struct RouteAnswer {
     /// The decision.
     #[serde(flatten)]
     pub route: Route,
-    /// The file of the chosen skill.
+    /// The name of the chosen skill.
+    pub name: Option<String>,
+    /// Its file.
     pub path: Option<String>,
     /// What it was chosen from.
     pub hits: Vec<FoundSkill>,
@@ -112,11 +114,13 @@ impl RouteAnswer {
         (route, hits): (Route, &[Hit]),
     ) -> Self {
         let chosen = route.skill.as_deref().and_then(|id| snapshot.find(id));
+        let chosen = chosen.map(|skill| snapshot.row(skill));
         Self {
             request: request.to_owned(),
             chooser,
             cards,
-            path: chosen.map(|skill| snapshot.row(skill).path.to_owned()),
+            name: chosen.map(|row| row.name.to_owned()),
+            path: chosen.map(|row| row.path.to_owned()),
             route,
             hits: FoundSkill::list(snapshot, hits),
             freshness,
@@ -135,6 +139,8 @@ pub struct ExplainAnswer {
     pub decision: Decision,
     /// The skill.
     pub skill: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
     /// Its file.
     pub path: Option<String>,
     /// How sure, 0 to 1.

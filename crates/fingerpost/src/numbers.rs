@@ -27,13 +27,13 @@ pub mod chooser {
     pub const ORDINARY: f64 = 7.0;
 
     /// From so many sentences on, one of them tells what is wanted, and the others what it is about. In two
-    /// or three, each says a part. Chosen with the requests of `examples/unseen` in view (docs/routing.md).
+    /// or three, each says a part. Chosen with the requests of `examples/unseen` in view (docs/lab/choosing.md).
     pub const LONG: usize = 6;
 
     /// Where several skills may be given: the next one needs this share of the evidence of the first ...
     pub const CLOSE: f64 = 0.7;
     /// ... and must explain this share of the request's words anew. What both are worth on requests that
-    /// need several skills is told in docs/routing.md.
+    /// need several skills is told in docs/lab/choosing.md.
     pub const NEW: f64 = 0.1;
 }
 
@@ -80,7 +80,7 @@ pub mod tuning {
     pub const DEPTH: usize = 10;
 
     /// What vectors count beside words: with equal weight fusion loses first places, with half
-    /// of it hardly any (docs/routing.md).
+    /// of it hardly any (docs/decisions/vectors-in-search.md).
     pub const DENSE: f64 = 0.5;
 
     /// A retriever that finds less than this share of what the other finds is left out.
@@ -103,7 +103,7 @@ pub mod index {
     pub const TOLD: usize = 100;
 
     /// What a page counts beside its document where a vector is a sum of words: in one text with a long
-    /// document it would drown (measured in docs/pages.md).
+    /// document it would drown (measured in docs/lab/local-pages.md).
     pub const PAGE: f32 = 0.35;
 }
 

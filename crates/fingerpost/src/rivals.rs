@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Vectors and the meaning of words were tried and lower the share of real confusions that are covered
-//! (docs/neighborhoods.md).
+//! (docs/decisions/rivals-or-neighborhoods.md).
 
 mod boilerplate;
 mod file;

@@ -1,9 +1,10 @@
 //! Which one skill does a request get, or none, and why not the others?
 //!
 //! A search gives candidates; the chooser, local or a model ([`llm`]), reads them beside the request
-//! and picks one. Every candidate that was not picked gets a reason: the boundary that gives the request away, or the
-//! words that speak for the other. The boundary advises, and nothing filters on it.
+//! and picks one. Every candidate that was not picked gets a reason, which opens with what sets it apart. The
+//! boundary advises, and nothing filters on it.
 
+mod apart;
 mod confidence;
 mod encoder;
 pub mod explain;
@@ -125,7 +126,9 @@ pub enum Decision {
 pub struct Rejected {
     /// Its id.
     pub skill: String,
-    /// Why not.
+    /// Its name.
+    pub name: String,
+    /// Why not: what sets it apart, then what the request says of it.
     pub because: String,
 }
 
@@ -156,18 +159,9 @@ pub fn route(
         .iter()
         .map(|evidence| candidates[evidence.candidate].id.to_owned())
         .collect();
-    let reasons = Reasons::new(request.text, Some(chosen), phrases)?;
-    let rejected = evidence[taken..]
-        .iter()
-        .map(|rival| {
-            let candidate = &candidates[rival.candidate];
-            let because = match answered {
-                true => reasons.against(candidate, config.cards),
-                false => reasons.little(candidate),
-            };
-            Ok(Rejected { skill: candidate.id.to_owned(), because })
-        })
-        .collect::<Result<_, IndexError>>()?;
+    let rivals = evidence[taken..].iter().map(|rival| &candidates[rival.candidate]).collect();
+    let reasons = Reasons::new(request.text, answered.then_some(chosen), rivals, phrases)?;
+    let rejected = reasons.rejected(config.cards);
     Ok(if answered {
         Route {
             decision: Decision::Use,

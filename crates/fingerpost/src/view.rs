@@ -265,7 +265,7 @@ pub fn document(skill: &Skill) -> String {
 }
 
 /// A description as far as it counts: nobody checks what an author says of his skill, and one that
-/// says all words of all requests would be found by them (docs/routing.md). Views without a page are the
+/// says all words of all requests would be found by them (docs/decisions/first-hundred-words.md). Views without a page are the
 /// reference's, and have all of it.
 fn described(description: &str) -> &str {
     first_words(description, TOLD)

@@ -11,7 +11,7 @@ use super::Hit;
 use crate::skill::SkillIdx;
 
 /// How strongly the first ranks are flattened. The customary 60 makes the tenth nearly as good as the
-/// first, and weights count for little: on `metatool` it takes 5 points of R@10 (docs/routing.md).
+/// first, and weights count for little: on `metatool` it takes 5 points of R@10 (docs/lab/search.md).
 const FLATTENING: f64 = 10.0;
 
 /// Weighted reciprocal ranks; best first, equal ones in the order of ids.

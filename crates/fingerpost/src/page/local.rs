@@ -16,6 +16,7 @@ mod trigger;
 
 use std::cell::OnceCell;
 
+pub(crate) use boundary::as_request;
 use hashbrown::HashSet;
 pub(crate) use requests::requests;
 use serde::{Deserialize, Serialize};

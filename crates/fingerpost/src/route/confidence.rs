@@ -2,7 +2,7 @@
 //!
 //! A skill is as sure as it is ahead of the second, and as the signs say that any skill fits; who names
 //! a skill leaves no doubt. None is as sure as the signs say that none fits. Both are shares: of answers that
-//! are nine tenths sure, nine of ten are right, on libraries that nothing was fitted to (docs/routing.md).
+//! are nine tenths sure, nine of ten are right, on libraries that nothing was fitted to (docs/lab/none.md).
 
 use super::none::Signs;
 use super::{Evidence, local};

@@ -84,7 +84,7 @@ pub fn explain<'a>(
 ) -> Result<Vec<Explained>, IndexError> {
     let evidence = weigh(request, pool, fit, phrases)?;
     let first = evidence.first().map(|first| &pool[first.candidate]);
-    let reasons = Reasons::new(request.text, first, phrases)?;
+    let reasons = Reasons::new(request.text, first, Vec::new(), phrases)?;
     let explained = |candidates: &[Candidate<'a>], at: usize, in_pool: bool| {
         let evidence = weigh(request, candidates, fit, phrases)?;
         let place = evidence.iter().position(|evidence| evidence.candidate == at);
@@ -101,7 +101,7 @@ pub fn explain<'a>(
             named: found.named,
             evidence: found.addends,
             total: found.total,
-            shared: shared.map(|(term, weight)| Shared { term: term.to_owned(), weight }).collect(),
+            shared: shared.map(|(term, weight)| Shared { term, weight }).collect(),
             boundary: clause.and_then(|case| {
                 Some(Clause { request: case.request.clone(), skill: case.skill.clone()? })
             }),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::reasons::Reasons;
-use super::{Candidate, Decision, Rejected, Route, nothing};
+use super::{Candidate, Decision, Route, nothing};
 use crate::chat::{Chat, ChatError, Message, Prompt, Reply, Schema, Speaker};
 use crate::index::{IndexError, SparseIndex};
 use crate::page::shorten::shorten;
@@ -204,7 +204,7 @@ impl LlmChooser<'_> {
     }
 
     /// What the votes decide. Every candidate that was not chosen gets a word: the model's, where it
-    /// has one, else what the boundary or the words of the request say.
+    /// has one, else ours.
     fn route(
         &self,
         request: &str,
@@ -219,19 +219,15 @@ impl LlmChooser<'_> {
             (0..candidates.len()).filter(|at| Some(*at) != chosen).collect();
         let votes = |at: usize| answers.iter().filter(|answer| answer.choice == Some(at)).count();
         others.sort_by_key(|&at| (Reverse(votes(at)), at));
-        let reasons = Reasons::new(request, chosen.map(|at| &candidates[at]), phrases)?;
-        let rejected = others
-            .into_iter()
-            .map(|at| {
-                let said = winners.iter().flat_map(|answer| &answer.rejected);
-                let said = said.into_iter().find(|(rejected, _)| *rejected == at);
-                let because = match said {
-                    Some((_, because)) => because.clone(),
-                    None => reasons.against(&candidates[at], self.config.cards),
-                };
-                Ok(Rejected { skill: candidates[at].id.to_owned(), because })
-            })
-            .collect::<Result<_, IndexError>>()?;
+        let rivals = others.iter().map(|&at| &candidates[at]).collect();
+        let reasons = Reasons::new(request, chosen.map(|at| &candidates[at]), rivals, phrases)?;
+        let mut rejected = reasons.rejected(self.config.cards);
+        for (&at, rejected) in others.iter().zip(&mut rejected) {
+            let mut said = winners.iter().flat_map(|answer| &answer.rejected);
+            if let Some((_, because)) = said.find(|(rejected, _)| *rejected == at) {
+                rejected.because.clone_from(because);
+            }
+        }
         let skill = chosen.map(|at| candidates[at].id.to_owned());
         Ok(Route {
             decision: if skill.is_some() { Decision::Use } else { Decision::None },

@@ -5,7 +5,7 @@
 //! single sentence of a long request that tells what is wanted, the trigger, which says what a skill is
 //! for, and words that mean nearly the same. The less of a request words explain, the more its meaning
 //! decides. The weights are the same for every library. The boundary has no part in the order: of seven
-//! ways to use it without a model none passed a paired test (docs/routing.md).
+//! ways to use it without a model none passed a paired test (docs/decisions/boundary-in-the-local-order.md).
 
 use std::collections::BTreeMap;
 

@@ -1,20 +1,29 @@
-//! Which words speak for one candidate, and not for another?
+//! Why this candidate, and why not that one?
 //!
+//! A reason opens with what sets its candidate apart from the others: what it is for, without the words that
+//! they begin with too. After it comes what the request says: the boundary that gives it away, or a word of it
+//! that the candidate does not have. A word that no candidate has but the chosen one is said once, of that one.
 //! A request may have a thousand words and its candidates are twenty: what it says is read once.
 
 use std::collections::BTreeMap;
 
-use super::{Candidate, Evidence};
+use super::apart::openings;
+use super::{Candidate, Evidence, Rejected};
 use crate::index::{Asked, IndexError, SparseIndex};
 use crate::page::Case;
+use crate::page::local::as_request;
 use crate::text::words_of_phrases;
 use crate::view::Cards;
 
 /// Words shown in a reason.
 const SHOWN: usize = 4;
 
+/// Words shown of those that a candidate does not have: the heaviest tell.
+const MISSED: usize = 2;
+
 /// A request as reasons are given for it.
 pub(super) struct Reasons<'a> {
+    request: &'a str,
     /// The terms of the request, with their weights.
     terms: Vec<(u32, f32)>,
     asked: Asked<'a>,
@@ -22,13 +31,16 @@ pub(super) struct Reasons<'a> {
     words: Vec<Option<String>>,
     /// The one that was chosen, and what each term gives it.
     chosen: Option<(&'a Candidate<'a>, Vec<f32>)>,
+    /// Those that were not, in the order in which they are told, and what each term gives them.
+    rivals: Vec<(&'a Candidate<'a>, Vec<f32>)>,
 }
 
 impl<'a> Reasons<'a> {
-    /// Reads the request.
+    /// Reads the request, for the chosen one and those that were not.
     pub(super) fn new(
-        request: &str,
+        request: &'a str,
         chosen: Option<&'a Candidate<'a>>,
+        rivals: Vec<&'a Candidate<'a>>,
         phrases: &'a SparseIndex,
     ) -> Result<Self, IndexError> {
         let terms = phrases.vector(request);
@@ -37,8 +49,9 @@ impl<'a> Reasons<'a> {
             words.filter_map(|(phrase, words)| Some((phrases.number(&phrase)?, words))).collect();
         let words = terms.iter().map(|(term, _)| words.remove(term)).collect();
         let asked = phrases.ask(&terms)?;
-        let mut reasons = Self { terms, asked, words, chosen: None };
+        let mut reasons = Self { request, terms, asked, words, chosen: None, rivals: Vec::new() };
         reasons.chosen = chosen.map(|chosen| (chosen, reasons.given(chosen)));
+        reasons.rivals = rivals.into_iter().map(|rival| (rival, reasons.given(rival))).collect();
         Ok(reasons)
     }
 
@@ -48,73 +61,119 @@ impl<'a> Reasons<'a> {
         self.terms.iter().zip(counts).map(|((_, weight), counts)| weight * counts).collect()
     }
 
-    /// Why the chosen one.
+    /// Why the chosen one: first the words that no other has.
     pub(super) fn why(&self, best: &Evidence) -> String {
         let Some((chosen, given)) = &self.chosen else { return String::new() };
         if best.named {
             return format!("the request names {}", chosen.name);
         }
-        let shared = self.strongest(given);
-        match shared.is_empty() {
-            true => format!("{} is nearest in meaning", chosen.name),
-            false => format!("the request speaks of {}", list(&shared)),
-        }
-    }
-
-    /// Why not this one: the boundary that gives the request away, if the cards show it; else the words
-    /// that speak for the chosen one. What little it shares, if none was chosen.
-    pub(super) fn against(&self, rival: &Candidate<'_>, cards: Cards) -> String {
-        let Some((chosen, ours)) = &self.chosen else { return self.little(rival) };
-        if let Some(case) = given_away(rival, chosen).filter(|_| cards != Cards::Base) {
-            let request = case.request.trim_end_matches(['.', '。']);
-            let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
-            return format!("its boundary: {request}: use {instead}");
-        }
-        let theirs = self.given(rival);
-        let ahead: Vec<f32> =
-            ours.iter().zip(&theirs).map(|(ours, theirs)| ours - theirs).collect();
-        let missing = self.strongest(&ahead);
-        match missing.is_empty() {
-            true => format!("{} is nearer to the request", chosen.name),
-            false => {
-                let speak = if missing.len() == 1 { "speaks" } else { "speak" };
-                format!("{} {speak} for {}", list(&missing), chosen.name)
+        // A number is a value as a rule, and no reason, but for those that a skill is about.
+        let about = format!("{} {}", chosen.name, chosen.description);
+        let tells = |word: &str| word.contains(char::is_alphabetic) || about.contains(word);
+        let tell = |weights: &[f32], most: usize| -> Vec<String> {
+            let words = self.heaviest(weights, SHOWN * 2).into_iter().map(|(word, _)| word);
+            words.filter(|word| tells(word)).take(most).collect()
+        };
+        let only = |at: usize| {
+            !self.rivals.is_empty() && self.rivals.iter().all(|(_, theirs)| theirs[at] == 0.0)
+        };
+        let own = tell(&masked(given, only), SHOWN - 1);
+        let own_words: Vec<&str> = own.iter().flat_map(|words| words.split(' ')).collect();
+        let mut shared = tell(&masked(given, |at| !only(at)), SHOWN);
+        shared.retain(|words| !words.split(' ').any(|word| own_words.contains(&word)));
+        shared.truncate(SHOWN - own.len());
+        match (own.is_empty(), shared.is_empty()) {
+            (true, true) => format!("{} is nearest in meaning", chosen.name),
+            (true, false) => format!("the request says {}", list(&shared)),
+            (false, true) => format!("the request says {}, as no other does", list(&own)),
+            (false, false) => {
+                format!("the request says {}, as no other does, and {}", list(&own), list(&shared))
             }
         }
     }
 
-    /// What little a candidate has of a request that none fits.
-    pub(super) fn little(&self, candidate: &Candidate<'_>) -> String {
-        let shared = self.strongest(&self.given(candidate));
-        match shared.is_empty() {
-            true => "shares no word that counts".into(),
-            false => format!("shares {} and too little else", list(&shared)),
+    /// Why not each of the others, in their order.
+    pub(super) fn rejected(&self, cards: Cards) -> Vec<Rejected> {
+        let chosen = self.chosen.as_ref().map(|(chosen, _)| *chosen);
+        let rivals = || self.rivals.iter().map(|(rival, _)| *rival);
+        let told: Vec<String> = chosen
+            .into_iter()
+            .map(|chosen| purpose(chosen, None, cards))
+            .chain(rivals().map(|rival| purpose(rival, chosen, cards)))
+            .collect();
+        let mut leads = openings(&told.iter().map(String::as_str).collect::<Vec<_>>());
+        let first = chosen.map(|chosen| (leads.remove(0), chosen));
+        // Of several that say the same, the ones after the first are said to.
+        let mut said: Vec<(&str, &Candidate<'_>)> = Vec::new();
+        said.extend(first.as_ref().map(|(lead, chosen)| (lead.as_str(), *chosen)));
+        let mut rejected = Vec::new();
+        for ((rival, theirs), lead) in self.rivals.iter().zip(&leads) {
+            let same = said.iter().find(|(before, _)| before == lead);
+            let opening = match same {
+                Some((_, before)) => format!("says of itself what {} says", before.name),
+                None => lead.clone(),
+            };
+            said.push((lead, rival));
+            let because = match self.of_the_request(rival, theirs, cards) {
+                Some(request) => format!("{opening}; {request}"),
+                None => opening,
+            };
+            let (skill, name) = (rival.id.to_owned(), rival.name.to_owned());
+            rejected.push(Rejected { skill, name, because });
         }
+        rejected
+    }
+
+    /// What the request says against a candidate: its boundary gives the request away, or it has no word of
+    /// what is asked. Where none was chosen, what little it shares.
+    fn of_the_request(
+        &self,
+        rival: &Candidate<'_>,
+        theirs: &[f32],
+        cards: Cards,
+    ) -> Option<String> {
+        let Some((chosen, ours)) = &self.chosen else {
+            let shared: Vec<String> = self.strongest(theirs, MISSED);
+            return (!shared.is_empty()).then(|| format!("shares {}", list(&shared)));
+        };
+        if cards != Cards::Base && given_away(rival, chosen).is_some() {
+            let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
+            return Some(format!("its boundary: use {instead}"));
+        }
+        // What none of them has is said of the chosen one, once.
+        let some_have = |at: usize| self.rivals.iter().any(|(_, theirs)| theirs[at] > 0.0);
+        let missed = self.strongest(&masked(ours, |at| theirs[at] == 0.0 && some_have(at)), MISSED);
+        (!missed.is_empty()).then(|| format!("no word of {}", list(&missed)))
     }
 
     /// The heaviest terms that a candidate shares with the request.
-    pub(super) fn shared(&self, candidate: &Candidate<'_>, most: usize) -> Vec<(&str, f32)> {
+    pub(super) fn shared(&self, candidate: &Candidate<'_>, most: usize) -> Vec<(String, f32)> {
         self.heaviest(&self.given(candidate), most)
     }
 
-    fn strongest(&self, weights: &[f32]) -> Vec<&str> {
-        self.heaviest(weights, SHOWN).into_iter().map(|(term, _)| term).collect()
+    fn strongest(&self, weights: &[f32], most: usize) -> Vec<String> {
+        self.heaviest(weights, most).into_iter().map(|(term, _)| term).collect()
     }
 
-    /// The heaviest terms as the request has them, a word left out that is part of a pair.
-    fn heaviest(&self, weights: &[f32], most: usize) -> Vec<(&str, f32)> {
-        let mut weighted: Vec<(&str, f32)> = self
+    /// The heaviest terms as the request has them, a word left out that is part of a pair; characters and pairs of
+    /// a script without spaces as the runs that they make in the request.
+    fn heaviest(&self, weights: &[f32], most: usize) -> Vec<(String, f32)> {
+        let weighted = self
             .words
             .iter()
             .zip(weights)
             .filter(|(_, weight)| **weight > 0.0)
-            .filter_map(|(words, weight)| Some((words.as_deref()?, *weight)))
-            .collect();
-        weighted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let mut shown: Vec<(&str, f32)> = Vec::new();
+            .filter_map(|(words, weight)| Some((words.as_deref()?, *weight)));
+        let (spaced, unspaced): (Vec<_>, Vec<_>) =
+            weighted.partition(|(words, _)| words.is_ascii() || words.chars().count() > 2);
+        let mut weighted: Vec<(String, f32)> =
+            spaced.into_iter().map(|(words, weight)| (words.to_owned(), weight)).collect();
+        weighted.extend(runs(self.request, &unspaced));
+        weighted.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mut shown: Vec<(String, f32)> = Vec::new();
         for (term, weight) in weighted {
             let part_of = |a: &str, b: &str| a.split(' ').any(|word| word == b);
-            let is_told = shown.iter().any(|(s, _)| part_of(s, term) || part_of(term, s));
+            let is_told = shown.iter().any(|(s, _)| part_of(s, &term) || part_of(&term, s));
             if shown.len() < most && !is_told {
                 shown.push((term, weight));
             }
@@ -123,13 +182,70 @@ impl<'a> Reasons<'a> {
     }
 }
 
-/// The case of a rival's boundary that gives requests to the chosen one.
-pub(super) fn given_away<'a>(rival: &Candidate<'a>, chosen: &Candidate<'_>) -> Option<&'a Case> {
-    let cases = rival.page.into_iter().flat_map(|page| &page.boundary);
-    let is_chosen = |case: &&Case| case.skill.as_ref().is_some_and(|id| id.as_str() == chosen.id);
-    cases.into_iter().find(is_chosen)
+/// What a candidate is for, as a line beside the others: what the boundary of the chosen one says of it, which was
+/// written to tell the two apart; else its own author's words.
+fn purpose(candidate: &Candidate<'_>, chosen: Option<&Candidate<'_>>, cards: Cards) -> String {
+    let shown = chosen.filter(|_| cards != Cards::Base);
+    if let Some(case) = shown.and_then(|chosen| given_away(chosen, candidate)) {
+        return case.request.clone();
+    }
+    let described = as_request(candidate.description.trim());
+    let page = candidate.page;
+    let texts =
+        [described, page.map_or("", |page| &page.trigger), page.map_or("", |page| &page.body)];
+    let says = |text: &&str| text.chars().any(char::is_alphanumeric);
+    texts.into_iter().find(says).unwrap_or(candidate.name).to_owned()
 }
 
-fn list(terms: &[&str]) -> String {
+/// The case of a candidate's boundary that gives requests to another one.
+pub(super) fn given_away<'a>(from: &Candidate<'a>, to: &Candidate<'_>) -> Option<&'a Case> {
+    let cases = from.page.into_iter().flat_map(|page| &page.boundary);
+    let is_theirs = |case: &&Case| case.skill.as_ref().is_some_and(|id| id.as_str() == to.id);
+    cases.into_iter().find(is_theirs)
+}
+
+/// The weights of some of the terms; the others count nothing.
+fn masked(weights: &[f32], keeps: impl Fn(usize) -> bool) -> Vec<f32> {
+    let kept = |(at, weight): (usize, &f32)| if keeps(at) { *weight } else { 0.0 };
+    weights.iter().enumerate().map(kept).collect()
+}
+
+/// The runs of a request that these characters and pairs of characters cover, with the sum of what they count.
+/// A character that says nothing is no end of a run, and a single one is no run where there are longer ones.
+fn runs(request: &str, terms: &[(&str, f32)]) -> Vec<(String, f32)> {
+    if terms.is_empty() {
+        return Vec::new();
+    }
+    let mut covered = vec![false; request.len()];
+    for (term, _) in terms {
+        for (at, found) in request.match_indices(term) {
+            covered[at..at + found.len()].fill(true);
+        }
+    }
+    let is_covered = |&(at, _): &(usize, char)| covered[at];
+    let characters: Vec<(usize, char)> = request.char_indices().collect();
+    let mut runs: Vec<String> = characters
+        .chunk_by(|a, b| is_covered(a) == is_covered(b))
+        .filter(|run| is_covered(&run[0]))
+        .map(|run| run.iter().map(|(_, c)| *c).collect::<String>())
+        .map(|run| run.trim_matches(|c| EMPTY.contains(c)).to_owned())
+        .filter(|run| !run.is_empty())
+        .collect();
+    runs.sort();
+    runs.dedup();
+    let is_long = |run: &String| run.chars().count() > 1;
+    if runs.iter().any(is_long) {
+        runs.retain(is_long);
+    }
+    let weight = |run: &String| -> f32 {
+        terms.iter().filter(|(term, _)| run.contains(term)).map(|(_, weight)| weight).sum()
+    };
+    runs.into_iter().map(|run| (weight(&run), run)).map(|(weight, run)| (run, weight)).collect()
+}
+
+/// Characters of asking and of grammar, which stand in the requests for everything.
+const EMPTY: &str = "的了到把在和与是我你帮请给一个这那下查要想吗呢就也都为从用有";
+
+fn list(terms: &[String]) -> String {
     terms.iter().map(|term| format!("“{term}”")).collect::<Vec<_>>().join(", ")
 }

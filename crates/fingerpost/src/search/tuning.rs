@@ -5,7 +5,7 @@
 //! request, and the skill without that sentence is what should be found. This tells a model that does not
 //! speak the library's language, or knows none of its words, from one that does: it is left out of the
 //! fusion. It does not tell more. What known items said about endings of words, and about what a name or a
-//! description is worth, agreed with judged requests no oftener than chance would (docs/routing.md).
+//! description is worth, agreed with judged requests no oftener than chance would (docs/decisions/words-as-they-are.md).
 
 use serde::{Deserialize, Serialize};
 

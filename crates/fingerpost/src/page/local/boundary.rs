@@ -287,7 +287,7 @@ const NAMESAKES: f64 = 0.6;
 const TELLING: f64 = 0.7;
 
 /// "Use when the user wants to merge files" as the request in it.
-fn as_request(text: &str) -> &str {
+pub(crate) fn as_request(text: &str) -> &str {
     match OPENING.find(text) {
         Some(opening) => &text[opening.end()..],
         None => text,

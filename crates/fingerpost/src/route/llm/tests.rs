@@ -198,7 +198,7 @@ fn reasons_are_the_models_or_else_ours() {
         let chat = Scripted::saying(&[answer]);
         let (route, _) = choose(&chat, &ChooserConfig { cards, ..config() });
         let mut text = format!("{:.2} {}\n", route.confidence, route.reason);
-        for Rejected { skill, because } in &route.rejected {
+        for crate::route::Rejected { skill, because, .. } in &route.rejected {
             text += &format!("{skill}: {because}\n");
         }
         expect.assert_eq(&text);
