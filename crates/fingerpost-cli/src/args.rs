@@ -7,7 +7,7 @@ mod retriever;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fingerpost::eval::Measure;
@@ -72,7 +72,7 @@ pub(crate) struct Global {
     pub(crate) heal: bool,
     /// The notes that were said: each once, however often there is cause.
     #[arg(skip)]
-    pub(crate) noted: Mutex<BTreeSet<String>>,
+    pub(crate) noted: Arc<Mutex<BTreeSet<String>>>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -14,7 +14,7 @@ use fingerpost::view::View;
 
 use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::encoder::{self, Requests};
-use crate::label::{label, label_in};
+use crate::label::{label_in, labels};
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, wrap};
 use crate::route::{ChoosingArgs, router};
 use crate::search::searcher;
@@ -105,7 +105,8 @@ fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow:
         Some(skill) => {
             let sure = format!("{:.0} % sure", route.confidence * 100.0);
             let chosen = candidates.iter().find(|candidate| candidate.skill == *skill);
-            let name = label(skill, chosen.map_or("", |chosen| &chosen.name));
+            let name = chosen.map_or("", |chosen| &chosen.name);
+            let name = label_in(skill, name, output::terminal_width().saturating_sub(12));
             writeln!(out, "{GOOD}{name}{GOOD:#}  {FAINT}{sure}{FAINT:#}")?;
         }
         None => writeln!(out, "{STRONG}none{STRONG:#}")?,
@@ -159,12 +160,14 @@ fn places(candidates: &[Explained], width: usize) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_padding((0, 1));
     }
-    for (candidate, row) in candidates.iter().zip(rows) {
+    let names: Vec<(&str, &str)> =
+        candidates.iter().map(|one| (one.skill.as_str(), one.name.as_str())).collect();
+    // Beside the place, which takes four columns; five, if it is in brackets.
+    let names = labels(&names, room.saturating_sub(5));
+    for ((candidate, row), name) in candidates.iter().zip(rows).zip(names) {
         let Explained { place, in_pool, .. } = candidate;
         let place = if *in_pool { format!("{place:>2}  ") } else { format!("({place}) ") };
-        let left = room.saturating_sub(place.len());
-        let id = label_in(&candidate.skill, &candidate.name, left);
-        table.add_row([format!("{place}{id}")].into_iter().chain(row));
+        table.add_row([format!("{place}{name}")].into_iter().chain(row));
     }
     table.to_string()
 }

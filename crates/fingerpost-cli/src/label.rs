@@ -32,6 +32,17 @@ pub(crate) fn label_in(id: &str, name: &str, columns: usize) -> String {
     }
 }
 
+/// Skills in a list, in so many columns each: by their names, which are shorter than ids and as good, where no
+/// two have the same; a name that its id does not tell stands behind it.
+pub(crate) fn labels(skills: &[(&str, &str)], columns: usize) -> Vec<String> {
+    let is_alone = |name: &str| skills.iter().filter(|(_, other)| *other == name).count() == 1;
+    let label = |&(id, name): &(&str, &str)| match says(id, name) && is_alone(name) {
+        true if !name.trim().is_empty() => cut(name, columns),
+        _ => label_in(id, name, columns),
+    };
+    skills.iter().map(label).collect()
+}
+
 /// Does an id tell the name?
 fn says(id: &str, name: &str) -> bool {
     let letters = |text: &str| -> String {
@@ -64,5 +75,12 @@ mod tests {
         assert_eq!(label_in("6fa459ea-ee8a-3ca4-894e", "Veggie Me", 20), "Veggie Me");
         assert_eq!(label_in("unit-conversion/convert-mass", "convert-mass", 20), "convert-mass");
         assert_eq!(label_in("a/b", "b", 20), "a/b");
+    }
+
+    #[test]
+    fn in_a_list_names_do_where_they_differ() {
+        let skills =
+            [("a/pdf", "pdf"), ("b/pdf", "pdf"), ("c/csv", "csv"), ("x1", "XML"), ("d", "")];
+        assert_eq!(labels(&skills, 20), ["a/pdf", "b/pdf", "csv", "x1 · XML", "d"]);
     }
 }

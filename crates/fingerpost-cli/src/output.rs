@@ -276,12 +276,19 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     }
     let mut kept = String::new();
     let mut width = 1;
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.clone().next() {
         width += console_width(c.encode_utf8(&mut [0; 4]));
         if width > columns {
             break;
         }
         kept.push(c);
+        rest.next();
+    }
+    // A word that is cut off says less than none, if it is not most of what is shown.
+    let is_inside = rest.next().is_some_and(|c| c.is_alphanumeric());
+    if let Some(end) = kept.rfind(' ').filter(|end| is_inside && end * 3 > kept.len() * 2) {
+        kept.truncate(end);
     }
     kept.truncate(kept.trim_end().len());
     kept.push('…');

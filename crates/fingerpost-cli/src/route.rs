@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::llm::Asked;
 use crate::args::{self, Global, LibraryArgs, config_of};
 use crate::encoder::{self, Requests};
-use crate::label::{label, label_in, padded};
+use crate::label::{label_in, labels, padded};
 use crate::llm::ModelArgs;
 use crate::output::{self, CAUTION, Exit, FAINT, GOOD, STRONG, cut, plain, wrap};
 use crate::search::searcher;
@@ -219,7 +219,7 @@ const NEAR: usize = 9;
 const NEAREST: usize = 5;
 
 /// Columns of their names at most, so that there is room for the reason beside them.
-const NAMES: usize = 36;
+const NAMES: usize = 32;
 
 /// Nothing but the files of what was chosen: for scripts.
 fn print_paths(snapshot: &Snapshot, route: &Route) -> anyhow::Result<()> {
@@ -243,8 +243,11 @@ fn print(snapshot: &Snapshot, route: &Route) -> anyhow::Result<()> {
     for id in &route.skills {
         let row = snapshot.find(id).map(|skill| snapshot.row(skill));
         let (name, description) = row.map_or(("", ""), |row| (row.name, row.description));
-        writeln!(out, "{GOOD}{}{GOOD:#}  {FAINT}{sure}{FAINT:#}", label(id, name))?;
-        writeln!(out, "  {}", cut(description, width.saturating_sub(2)))?;
+        let name = label_in(id, name, width.saturating_sub(sure.len() + 2));
+        writeln!(out, "{GOOD}{name}{GOOD:#}  {FAINT}{sure}{FAINT:#}")?;
+        if !description.trim().is_empty() {
+            writeln!(out, "  {}", cut(description, width.saturating_sub(2)))?;
+        }
     }
     for line in wrap(&format!("because {}", route.reason), width.saturating_sub(2)) {
         writeln!(out, "  {line}")?;
@@ -259,8 +262,9 @@ fn print_others(out: &mut impl Write, route: &Route, width: usize) -> anyhow::Re
         Decision::None => ("nearest", NEAREST),
     };
     let (near, far) = route.rejected.split_at(route.rejected.len().min(most));
-    let names: Vec<String> =
-        near.iter().map(|near| label_in(&near.skill, &near.name, NAMES)).collect();
+    let names: Vec<(&str, &str)> =
+        near.iter().map(|near| (near.skill.as_str(), near.name.as_str())).collect();
+    let names = labels(&names, NAMES);
     let longest = names.iter().map(|name| output::console_width(name)).max().unwrap_or(0);
     if !near.is_empty() {
         writeln!(out, "\n{title}")?;

@@ -38,10 +38,7 @@ fn check(arguments: &[&str], expected: Expect) {
 
 #[test]
 fn reasons_open_with_what_sets_a_candidate_apart() {
-    check(
-        &["route", "QT 380 at 72 bpm, correct it with the square root"],
-        expect![[""]],
-    );
+    check(&["route", "QT 380 at 72 bpm, correct it with the square root"], expect![[""]]);
 }
 
 #[test]
@@ -111,12 +108,10 @@ fn a_name_stands_beside_an_id_that_says_nothing() {
     let request = "combine these PDF files";
     let route = shown(&["route", request]);
     assert!(route.starts_with("a7f3 · PDF merge  "), "{route}");
-    assert!(route.contains("\n  b210 · PDF split   cut one") || route.contains("b210 · PDF split"));
-    for arguments in [
-        &["search", request][..],
-        &["explain", request],
-        &["neighbors", "a7f3", "-k", "2"],
-    ] {
+    assert!(route.contains("b210 · PDF split"));
+    for arguments in
+        [&["search", request][..], &["explain", request], &["neighbors", "a7f3", "-k", "2"]]
+    {
         let shown = shown(arguments);
         assert!(shown.contains("b210 · PDF split"), "{arguments:?}: {shown}");
     }
@@ -138,7 +133,7 @@ fn explain_fits_the_terminal() {
         for columns in ["60", "80", "120"] {
             let mut command = fixture.command(&["explain", request, "--library"]);
             let output = command.arg(examples()).env("COLUMNS", columns).output().unwrap();
-            let shown = String::from_utf8(output.stdout).unwrap();
+            let shown = String::from_utf8_lossy(&output.stdout);
             assert!(shown.contains("total"), "{}", err(&output));
             for line in shown.lines() {
                 let columns: usize = columns.parse().unwrap();

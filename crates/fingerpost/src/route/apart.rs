@@ -4,6 +4,8 @@
 //! words that all have are noise, and what differs stands last, where a narrow terminal cuts it off. So the
 //! words with which another one begins too are left out, and each line opens with its own.
 
+use std::collections::BTreeSet;
+
 use crate::text::{is_idle, tidy};
 
 /// Characters of a line at most: a door shows what fits, and a program gets the whole of it.
@@ -12,16 +14,18 @@ const MOST: usize = 160;
 /// Words that a line keeps at least, though another one begins with them: less says nothing.
 const LEAST: usize = 3;
 
-/// What is told of each, without the words with which another one begins too. The texts of several that say the
-/// same stay whole.
-pub(super) fn openings(texts: &[&str]) -> Vec<String> {
+/// What is told of each, without the words with which another one begins too, and without those at the start that
+/// the text `beside` them all has anyway. The texts of several that say the same stay whole.
+pub(super) fn openings(texts: &[&str], beside: &str) -> Vec<String> {
     let texts: Vec<String> = texts.iter().map(|text| tidy(text)).collect();
     let words: Vec<Vec<Word<'_>>> = texts.iter().map(|text| words(text)).collect();
+    let known: BTreeSet<String> = parts(beside).map(|part| stem(&part)).collect();
     (0..texts.len())
         .map(|at| {
             let others = (0..texts.len()).filter(|&other| other != at);
             let common = others.map(|other| alike(&words[at], &words[other])).max();
-            line(&texts[at], &words[at], common.unwrap_or(0))
+            let first = first(&words[at], common.unwrap_or(0), &known);
+            line(words[at].get(first).map_or("", |word| &texts[at][word.start..]))
         })
         .collect()
 }
@@ -59,17 +63,45 @@ fn alike(one: &[Word<'_>], other: &[Word<'_>]) -> usize {
     if same == one.len() && same == other.len() { 0 } else { same }
 }
 
-/// The text from its first own word on, up to where a sentence ends or no more fits.
-fn line(text: &str, words: &[Word<'_>], common: usize) -> String {
+/// The first word that is a text's own, if enough follows it.
+fn first(words: &[Word<'_>], common: usize, known: &BTreeSet<String>) -> usize {
     let last = words.len().saturating_sub(LEAST);
     let mut first = common.min(last);
-    // "Convert between" is gone, and so may be the joint that is left of it.
-    while first > 0 && first < last && is_idle(&words[first].key()) {
-        first += 1;
+    // "Convert between" is gone, and so may be the joint that is left of it, and what all speak of.
+    let says_nothing = |word: &Word<'_>| {
+        parts(word.text).all(|part| is_idle(&part) || known.contains(&stem(&part)))
+    };
+    let ends = |word: &Word<'_>| word.text.ends_with(['.', ':', ';', '!', '?']);
+    let skipped = words[first..].iter().take_while(|word| says_nothing(word)).count();
+    if first + skipped <= last && !words[first..first + skipped].iter().any(ends) {
+        first += skipped;
     }
-    let rest = words.get(first).map_or("", |word| &text[word.start..]);
-    let sentence = sentence(rest);
-    cut(sentence).trim_end_matches(['.', '。', ',', ';', ':', ' ']).to_owned()
+    // "Decide whether a form is due" is not "a form is due".
+    let turns = |word: &Word<'_>| TURNS.contains(&word.key().as_str());
+    words[..first].iter().rposition(turns).unwrap_or(first)
+}
+
+/// Words without which what follows would say something else.
+const TURNS: [&str; 13] = [
+    "how", "if", "never", "no", "not", "what", "when", "whether", "which", "who", "whose", "why",
+    "without",
+];
+
+/// The words within a word: "cube-root" has two.
+fn parts(text: &str) -> impl Iterator<Item = String> {
+    let parts = text.split(|c: char| !c.is_alphanumeric());
+    parts.filter(|part| !part.is_empty()).map(str::to_lowercase)
+}
+
+/// The beginning, by which two forms of a word are known for one: "correct" and "correction".
+fn stem(part: &str) -> String {
+    part.chars().take(6).collect()
+}
+
+/// The text up to where a sentence ends or no more fits.
+fn line(text: &str) -> String {
+    let begun = text.trim_start_matches(['(', '[', '"', '“', ',', ';', ':', '-', '–', '—', ' ']);
+    cut(sentence(begun)).trim_end_matches(['.', '。', ',', ';', ':', ' ']).to_owned()
 }
 
 /// The first sentence, with the next one where it is a word or two long.
@@ -100,7 +132,7 @@ mod tests {
     use super::*;
 
     fn check(texts: &[&str], expected: &[&str]) {
-        assert_eq!(openings(texts), expected);
+        assert_eq!(openings(texts, ""), expected);
     }
 
     #[test]
@@ -122,6 +154,22 @@ mod tests {
     }
 
     #[test]
+    fn what_the_chosen_one_says_too_is_no_opening() {
+        let chosen = "Correct a QT interval for the heart rate by the square root";
+        let hodges = "Heart-rate correction of QT by the Hodges method, per beat";
+        let same = "Correction of the QT interval";
+        assert_eq!(openings(&[hodges, same], chosen), ["Hodges method, per beat", same]);
+    }
+
+    #[test]
+    fn a_line_says_no_other_thing_than_its_text() {
+        let texts = ["Decide whether a form is due now", "Decide whether a report is due"];
+        let expected = ["whether a form is due now", "whether a report is due"];
+        check(&texts, &expected);
+        check(&["What to watch today", "What to read"], &["What to watch today", "What to read"]);
+    }
+
+    #[test]
     fn enough_is_kept_to_say_something() {
         check(
             &["Convert a PDF to text", "Convert a PDF to images", "Search"],
@@ -136,7 +184,7 @@ mod tests {
     fn a_line_is_a_sentence_and_no_longer_than_it_may_be() {
         check(&["Uses v1.2 of it, e.g. for maps. Then more."], &["Uses v1.2 of it, e.g. for maps"]);
         let long = "word ".repeat(100);
-        let line = &openings(&[&long])[0];
+        let line = &openings(&[&long], "")[0];
         assert!(line.chars().count() <= MOST && line.ends_with("word…"), "{line}");
     }
 }

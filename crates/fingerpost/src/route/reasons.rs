@@ -21,6 +21,12 @@ const SHOWN: usize = 4;
 /// Words shown of those that a candidate does not have: the heaviest tell.
 const MISSED: usize = 2;
 
+/// Of what a word gives the chosen one, the share that another has at least who has it too.
+const HAS: f32 = 0.25;
+
+/// The share of the others that lack a word which is the chosen one's own.
+const OWN: f64 = 0.67;
+
 /// A request as reasons are given for it.
 pub(super) struct Reasons<'a> {
     request: &'a str,
@@ -61,35 +67,57 @@ impl<'a> Reasons<'a> {
         self.terms.iter().zip(counts).map(|((_, weight), counts)| weight * counts).collect()
     }
 
-    /// Why the chosen one: first the words that no other has.
+    /// Why the chosen one: first the words that hardly another has.
     pub(super) fn why(&self, best: &Evidence) -> String {
-        let Some((chosen, given)) = &self.chosen else { return String::new() };
+        let Some((chosen, _)) = &self.chosen else { return String::new() };
         if best.named {
             return format!("the request names {}", chosen.name);
         }
-        // A number is a value as a rule, and no reason, but for those that a skill is about.
-        let about = format!("{} {}", chosen.name, chosen.description);
-        let tells = |word: &str| word.contains(char::is_alphabetic) || about.contains(word);
-        let tell = |weights: &[f32], most: usize| -> Vec<String> {
-            let words = self.heaviest(weights, SHOWN * 2).into_iter().map(|(word, _)| word);
-            words.filter(|word| tells(word)).take(most).collect()
-        };
-        let only = |at: usize| {
-            !self.rivals.is_empty() && self.rivals.iter().all(|(_, theirs)| theirs[at] == 0.0)
-        };
-        let own = tell(&masked(given, only), SHOWN - 1);
-        let own_words: Vec<&str> = own.iter().flat_map(|words| words.split(' ')).collect();
-        let mut shared = tell(&masked(given, |at| !only(at)), SHOWN);
-        shared.retain(|words| !words.split(' ').any(|word| own_words.contains(&word)));
+        let (mut own, mut shared) = self.told();
+        own.truncate(SHOWN - 1);
         shared.truncate(SHOWN - own.len());
+        let alone =
+            self.rivals.iter().all(|(_, theirs)| own.iter().all(|word| !self.has(theirs, word)));
+        let others = if alone { "as no other does" } else { "as few others do" };
         match (own.is_empty(), shared.is_empty()) {
             (true, true) => format!("{} is nearest in meaning", chosen.name),
             (true, false) => format!("the request says {}", list(&shared)),
-            (false, true) => format!("the request says {}, as no other does", list(&own)),
+            (false, _) if self.rivals.is_empty() => format!("the request says {}", list(&own)),
+            (false, true) => format!("the request says {}, {others}", list(&own)),
             (false, false) => {
-                format!("the request says {}, as no other does, and {}", list(&own), list(&shared))
+                format!("the request says {}, {others}, and {}", list(&own), list(&shared))
             }
         }
+    }
+
+    /// The words of the request that the chosen one has, heaviest first: those that hardly another has, and the
+    /// others.
+    fn told(&self) -> (Vec<String>, Vec<String>) {
+        let Some((chosen, given)) = &self.chosen else { return Default::default() };
+        // A number is a value as a rule, and no reason, but for those that a skill is about.
+        let about = format!("{} {}", chosen.name, chosen.description);
+        let tells = |words: &String| {
+            words.split(' ').all(|word| word.contains(char::is_alphabetic) || about.contains(word))
+        };
+        let words = self.strongest(given, SHOWN * 2).into_iter().filter(tells);
+        let lacking = |word: &String| {
+            self.rivals.iter().filter(|(_, theirs)| !self.has(theirs, word)).count()
+        };
+        words.partition(|word| lacking(word) as f64 >= OWN * self.rivals.len() as f64)
+    }
+
+    /// Does a candidate have a word as shown, or a good part of it?
+    fn has(&self, theirs: &[f32], word: &str) -> bool {
+        let Some((_, ours)) = &self.chosen else { return false };
+        let part_of_it = |part: &Option<String>| {
+            part.as_deref().is_some_and(|part| match word.is_ascii() {
+                true => part == word || word.split(' ').any(|of_pair| of_pair == part),
+                false => word.contains(part),
+            })
+        };
+        let parts = (0..self.words.len()).filter(|&at| part_of_it(&self.words[at]));
+        let (ours, theirs) = parts.fold((0.0, 0.0), |(a, b), at| (a + ours[at], b + theirs[at]));
+        theirs > 0.0 && theirs >= HAS * ours
     }
 
     /// Why not each of the others, in their order.
@@ -101,20 +129,26 @@ impl<'a> Reasons<'a> {
             .map(|chosen| purpose(chosen, None, cards))
             .chain(rivals().map(|rival| purpose(rival, chosen, cards)))
             .collect();
-        let mut leads = openings(&told.iter().map(String::as_str).collect::<Vec<_>>());
+        let beside = chosen.map_or_else(String::new, |chosen| {
+            let trigger = chosen.page.map_or("", |page| &page.trigger);
+            format!("{} {} {trigger}", chosen.name, chosen.description)
+        });
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        let mut leads = openings(&told, &beside);
         let first = chosen.map(|chosen| (leads.remove(0), chosen));
         // Of several that say the same, the ones after the first are said to.
         let mut said: Vec<(&str, &Candidate<'_>)> = Vec::new();
         said.extend(first.as_ref().map(|(lead, chosen)| (lead.as_str(), *chosen)));
         let mut rejected = Vec::new();
+        let (_, asked) = self.told();
         for ((rival, theirs), lead) in self.rivals.iter().zip(&leads) {
             let same = said.iter().find(|(before, _)| before == lead);
             let opening = match same {
-                Some((_, before)) => format!("says of itself what {} says", before.name),
+                Some((_, before)) => format!("the same words as {}", before.name),
                 None => lead.clone(),
             };
             said.push((lead, rival));
-            let because = match self.of_the_request(rival, theirs, cards) {
+            let because = match self.of_the_request(rival, theirs, &asked, cards) {
                 Some(request) => format!("{opening}; {request}"),
                 None => opening,
             };
@@ -125,14 +159,15 @@ impl<'a> Reasons<'a> {
     }
 
     /// What the request says against a candidate: its boundary gives the request away, or it has no word of
-    /// what is asked. Where none was chosen, what little it shares.
+    /// what is asked, of these words. Where none was chosen, what little it shares.
     fn of_the_request(
         &self,
         rival: &Candidate<'_>,
         theirs: &[f32],
+        asked: &[String],
         cards: Cards,
     ) -> Option<String> {
-        let Some((chosen, ours)) = &self.chosen else {
+        let Some((chosen, _)) = &self.chosen else {
             let shared: Vec<String> = self.strongest(theirs, MISSED);
             return (!shared.is_empty()).then(|| format!("shares {}", list(&shared)));
         };
@@ -140,9 +175,9 @@ impl<'a> Reasons<'a> {
             let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
             return Some(format!("its boundary: use {instead}"));
         }
-        // What none of them has is said of the chosen one, once.
-        let some_have = |at: usize| self.rivals.iter().any(|(_, theirs)| theirs[at] > 0.0);
-        let missed = self.strongest(&masked(ours, |at| theirs[at] == 0.0 && some_have(at)), MISSED);
+        let mut missed = asked.to_vec();
+        missed.retain(|word| !self.has(theirs, word));
+        missed.truncate(MISSED);
         (!missed.is_empty()).then(|| format!("no word of {}", list(&missed)))
     }
 
@@ -202,12 +237,6 @@ pub(super) fn given_away<'a>(from: &Candidate<'a>, to: &Candidate<'_>) -> Option
     let cases = from.page.into_iter().flat_map(|page| &page.boundary);
     let is_theirs = |case: &&Case| case.skill.as_ref().is_some_and(|id| id.as_str() == to.id);
     cases.into_iter().find(is_theirs)
-}
-
-/// The weights of some of the terms; the others count nothing.
-fn masked(weights: &[f32], keeps: impl Fn(usize) -> bool) -> Vec<f32> {
-    let kept = |(at, weight): (usize, &f32)| if keeps(at) { *weight } else { 0.0 };
-    weights.iter().enumerate().map(kept).collect()
 }
 
 /// The runs of a request that these characters and pairs of characters cover, with the sum of what they count.
