@@ -126,6 +126,8 @@ fn below(command: Command, path: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
@@ -165,6 +167,35 @@ mod tests {
         let told: BTreeSet<String> = EXAMPLES.iter().map(|(verb, _)| (*verb).to_owned()).collect();
         assert_eq!(verbs, told);
         assert_eq!(told.len(), EXAMPLES.len(), "a verb stands twice in the table");
+    }
+
+    /// The lines of a page that a reader may type, in blocks that are shown and not run.
+    fn shown_in(page: &str) -> Vec<&str> {
+        let mut open = false;
+        let lines = page.lines().filter(|line| {
+            let marks = line.starts_with("```");
+            open = if marks { *line == "```sh" } else { open };
+            open && !marks
+        });
+        lines.filter(|line| line.starts_with("fingerpost ")).collect()
+    }
+
+    #[test]
+    fn every_command_of_the_guide_can_be_typed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let guide = fs::read_dir(root.join("docs/guide")).unwrap();
+        let mut pages: Vec<PathBuf> = guide.map(|page| page.unwrap().path()).collect();
+        pages.push(root.join("README.md"));
+        let mut read = 0;
+        for page in pages {
+            for line in shown_in(&fs::read_to_string(&page).unwrap()) {
+                let line = line.split(" #").next().unwrap().trim_end();
+                let typed = crate::args::command().try_get_matches_from(words(line));
+                assert!(typed.is_ok(), "{}: {line}: {}", page.display(), typed.unwrap_err());
+                read += 1;
+            }
+        }
+        assert!(read > 10, "{read}");
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Fixture {
     /// What the command answers; a route may be none, anything else must be well.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[arguments, &["--json"]].concat());
-        let expected = if arguments[0] == "route" { 1 } else { 0 };
+        let expected = if arguments.first() == Some(&"route") { 1 } else { 0 };
         let code = output.status.code().unwrap_or(-1);
         assert!((0..=expected).contains(&code), "{arguments:?}: {code}, {}", err(&output));
         serde_json::from_slice(&output.stdout).unwrap()

@@ -5,6 +5,7 @@
 //! that the candidate does not have. A word that no candidate has but the chosen one is said once, of that one.
 //! A request may have a thousand words and its candidates are twenty: what it says is read once.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::apart::openings;
@@ -78,7 +79,7 @@ impl<'a> Reasons<'a> {
         shared.truncate(SHOWN - own.len());
         let alone =
             self.rivals.iter().all(|(_, theirs)| own.iter().all(|word| !self.has(theirs, word)));
-        let others = if alone { "as no other does" } else { "as few others do" };
+        let others = if alone { "which no other has" } else { "which few others have" };
         match (own.is_empty(), shared.is_empty()) {
             (true, true) => format!("{} is nearest in meaning", chosen.name),
             (true, false) => format!("the request says {}", list(&shared)),
@@ -103,7 +104,11 @@ impl<'a> Reasons<'a> {
         let lacking = |word: &String| {
             self.rivals.iter().filter(|(_, theirs)| !self.has(theirs, word)).count()
         };
-        words.partition(|word| lacking(word) as f64 >= OWN * self.rivals.len() as f64)
+        let (mut own, shared): (Vec<_>, Vec<_>) =
+            words.partition(|word| lacking(word) as f64 >= OWN * self.rivals.len() as f64);
+        // Stable: of words that as many lack, the heavier ones come first.
+        own.sort_by_key(|word| Reverse(lacking(word)));
+        (own, shared)
     }
 
     /// Does a candidate have a word as shown, or a good part of it?
