@@ -40,6 +40,17 @@ pub(super) struct Reasons<'a> {
     chosen: Option<(&'a Candidate<'a>, Vec<f32>)>,
     /// Those that were not, in the order in which they are told, and what each term gives them.
     rivals: Vec<(&'a Candidate<'a>, Vec<f32>)>,
+    /// Words of the request that the chosen one has, and hardly another: those that most others lack first.
+    own: Vec<Said>,
+    /// Those that others have too, heaviest first.
+    shared: Vec<Said>,
+}
+
+/// A word of the request as it is shown, or a pair or run of them.
+struct Said {
+    text: String,
+    /// The terms that it is made of.
+    terms: Vec<usize>,
 }
 
 impl<'a> Reasons<'a> {
@@ -56,9 +67,12 @@ impl<'a> Reasons<'a> {
             words.filter_map(|(phrase, words)| Some((phrases.number(&phrase)?, words))).collect();
         let words = terms.iter().map(|(term, _)| words.remove(term)).collect();
         let asked = phrases.ask(&terms)?;
-        let mut reasons = Self { request, terms, asked, words, chosen: None, rivals: Vec::new() };
+        let (own, shared) = Default::default();
+        let mut reasons =
+            Self { request, terms, asked, words, chosen: None, rivals: Vec::new(), own, shared };
         reasons.chosen = chosen.map(|chosen| (chosen, reasons.given(chosen)));
         reasons.rivals = rivals.into_iter().map(|rival| (rival, reasons.given(rival))).collect();
+        (reasons.own, reasons.shared) = reasons.said();
         Ok(reasons)
     }
 
@@ -74,26 +88,25 @@ impl<'a> Reasons<'a> {
         if best.named {
             return format!("the request names {}", chosen.name);
         }
-        let (mut own, mut shared) = self.told();
-        own.truncate(SHOWN - 1);
-        shared.truncate(SHOWN - own.len());
-        let alone =
-            self.rivals.iter().all(|(_, theirs)| own.iter().all(|word| !self.has(theirs, word)));
+        let own = &self.own[..self.own.len().min(SHOWN - 1)];
+        let shared = &self.shared[..self.shared.len().min(SHOWN - own.len())];
+        let mut rivals = self.rivals.iter();
+        let alone = rivals.all(|(_, theirs)| own.iter().all(|word| !self.has(theirs, word)));
         let others = if alone { "which no other has" } else { "which few others have" };
+        let list = |said: &[Said]| list(said.iter().map(|said| said.text.as_str()));
         match (own.is_empty(), shared.is_empty()) {
             (true, true) => format!("{} is nearest in meaning", chosen.name),
-            (true, false) => format!("the request says {}", list(&shared)),
-            (false, _) if self.rivals.is_empty() => format!("the request says {}", list(&own)),
-            (false, true) => format!("the request says {}, {others}", list(&own)),
+            (true, false) => format!("the request says {}", list(shared)),
+            (false, _) if self.rivals.is_empty() => format!("the request says {}", list(own)),
+            (false, true) => format!("the request says {}, {others}", list(own)),
             (false, false) => {
-                format!("the request says {}, {others}, and {}", list(&own), list(&shared))
+                format!("the request says {}, {others}, and {}", list(own), list(shared))
             }
         }
     }
 
-    /// The words of the request that the chosen one has, heaviest first: those that hardly another has, and the
-    /// others.
-    fn told(&self) -> (Vec<String>, Vec<String>) {
+    /// The words of the request that the chosen one has: those that hardly another has, and the others.
+    fn said(&self) -> (Vec<Said>, Vec<Said>) {
         let Some((chosen, given)) = &self.chosen else { return Default::default() };
         // A number is a value as a rule, and no reason, but for those that a skill is about.
         let about = format!("{} {}", chosen.name, chosen.description);
@@ -101,28 +114,32 @@ impl<'a> Reasons<'a> {
             words.split(' ').all(|word| word.contains(char::is_alphabetic) || about.contains(word))
         };
         let words = self.strongest(given, SHOWN * 2).into_iter().filter(tells);
-        let lacking = |word: &String| {
-            self.rivals.iter().filter(|(_, theirs)| !self.has(theirs, word)).count()
-        };
+        let said = words.map(|text| Said { terms: self.terms_of(&text), text });
+        let lacking =
+            |word: &Said| self.rivals.iter().filter(|(_, theirs)| !self.has(theirs, word)).count();
         let (mut own, shared): (Vec<_>, Vec<_>) =
-            words.partition(|word| lacking(word) as f64 >= OWN * self.rivals.len() as f64);
+            said.partition(|word| lacking(word) as f64 >= OWN * self.rivals.len() as f64);
         // Stable: of words that as many lack, the heavier ones come first.
         own.sort_by_key(|word| Reverse(lacking(word)));
         (own, shared)
     }
 
-    /// Does a candidate have a word as shown, or a good part of it?
-    fn has(&self, theirs: &[f32], word: &str) -> bool {
-        let Some((_, ours)) = &self.chosen else { return false };
-        let part_of_it = |part: &Option<String>| {
-            part.as_deref().is_some_and(|part| match word.is_ascii() {
-                true => part == word || word.split(' ').any(|of_pair| of_pair == part),
-                false => word.contains(part),
-            })
+    /// The terms that a text of the request is made of: a pair and its words, a run and its characters.
+    fn terms_of(&self, text: &str) -> Vec<usize> {
+        let is_part = |word: &str| match text.is_ascii() {
+            true => word == text || text.split(' ').any(|part| part == word),
+            false => text.contains(word),
         };
-        let parts = (0..self.words.len()).filter(|&at| part_of_it(&self.words[at]));
-        let (ours, theirs) = parts.fold((0.0, 0.0), |(a, b), at| (a + ours[at], b + theirs[at]));
-        theirs > 0.0 && theirs >= HAS * ours
+        let parts = self.words.iter().enumerate();
+        parts.filter(|(_, word)| word.as_deref().is_some_and(is_part)).map(|(at, _)| at).collect()
+    }
+
+    /// Does a candidate have a word that the chosen one has, or a good part of it?
+    fn has(&self, theirs: &[f32], word: &Said) -> bool {
+        let Some((_, ours)) = &self.chosen else { return false };
+        let sum = |given: &[f32]| word.terms.iter().map(|&at| given[at]).sum::<f32>();
+        let theirs = sum(theirs);
+        theirs > 0.0 && theirs >= HAS * sum(ours)
     }
 
     /// Why not each of the others, in their order.
@@ -145,7 +162,6 @@ impl<'a> Reasons<'a> {
         let mut said: Vec<(&str, &Candidate<'_>)> = Vec::new();
         said.extend(first.as_ref().map(|(lead, chosen)| (lead.as_str(), *chosen)));
         let mut rejected = Vec::new();
-        let (_, asked) = self.told();
         for ((rival, theirs), lead) in self.rivals.iter().zip(&leads) {
             let same = said.iter().find(|(before, _)| before == lead);
             let opening = match same {
@@ -153,7 +169,7 @@ impl<'a> Reasons<'a> {
                 None => lead.clone(),
             };
             said.push((lead, rival));
-            let because = match self.of_the_request(rival, theirs, &asked, cards) {
+            let because = match self.of_the_request(rival, theirs, cards) {
                 Some(request) => format!("{opening}; {request}"),
                 None => opening,
             };
@@ -164,26 +180,26 @@ impl<'a> Reasons<'a> {
     }
 
     /// What the request says against a candidate: its boundary gives the request away, or it has no word of
-    /// what is asked, of these words. Where none was chosen, what little it shares.
+    /// what is asked. Where none was chosen, what little it shares.
     fn of_the_request(
         &self,
         rival: &Candidate<'_>,
         theirs: &[f32],
-        asked: &[String],
         cards: Cards,
     ) -> Option<String> {
         let Some((chosen, _)) = &self.chosen else {
-            let shared: Vec<String> = self.strongest(theirs, MISSED);
-            return (!shared.is_empty()).then(|| format!("shares {}", list(&shared)));
+            let shared = self.strongest(theirs, MISSED);
+            let shared = shared.iter().map(String::as_str);
+            return (shared.len() > 0).then(|| format!("shares {}", list(shared)));
         };
         if cards != Cards::Base && given_away(rival, chosen).is_some() {
             let instead = if cards == Cards::Ids { chosen.id } else { chosen.name };
             return Some(format!("its boundary: use {instead}"));
         }
-        let mut missed = asked.to_vec();
-        missed.retain(|word| !self.has(theirs, word));
-        missed.truncate(MISSED);
-        (!missed.is_empty()).then(|| format!("no word of {}", list(&missed)))
+        // What hardly one of them has is said of the chosen one, once.
+        let missed = self.shared.iter().filter(|word| !self.has(theirs, word)).take(MISSED);
+        let missed: Vec<&str> = missed.map(|word| word.text.as_str()).collect();
+        (!missed.is_empty()).then(|| format!("no word of {}", list(missed.into_iter())))
     }
 
     /// The heaviest terms that a candidate shares with the request.
@@ -280,6 +296,6 @@ fn runs(request: &str, terms: &[(&str, f32)]) -> Vec<(String, f32)> {
 /// Characters of asking and of grammar, which stand in the requests for everything.
 const EMPTY: &str = "的了到把在和与是我你帮请给一个这那下查要想吗呢就也都为从用有";
 
-fn list(terms: &[String]) -> String {
-    terms.iter().map(|term| format!("“{term}”")).collect::<Vec<_>>().join(", ")
+fn list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    texts.map(|text| format!("“{text}”")).collect::<Vec<_>>().join(", ")
 }
