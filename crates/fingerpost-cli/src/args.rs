@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 /// Options of every verb.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
     /// Where the compiled library is kept; alone, without --library, it answers by itself [default:
     /// .fingerpost in a folder named by --library, else in your cache folder].
