@@ -1,4 +1,4 @@
-//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `bench`, `model`, `pages`.
+//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `verify`, `bench`, `model`, `pages`.
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 

@@ -261,7 +261,11 @@ fn narrowed(mut experiment: Experiment, args: &RunArgs) -> Experiment {
     if !args.retriever.is_empty() {
         experiment.retrievers.clone_from(&args.retriever);
     }
-    experiment.protocol = args.protocol.unwrap_or(experiment.protocol);
+    if let Some(protocol) = args.protocol.filter(|protocol| *protocol != experiment.protocol) {
+        experiment.protocol = protocol;
+        // What is expected is expected of its own settings.
+        experiment.expected.clear();
+    }
     if let Some(limit) = args.limit {
         experiment.requests = experiment.requests.min(limit);
         // What is expected is expected of all requests.

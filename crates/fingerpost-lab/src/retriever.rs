@@ -221,3 +221,30 @@ impl Finder {
         models.ask(queries, |part| search_all(&searcher, part, depth))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::tests::here;
+    use crate::judged::{EXAMPLES, Judged};
+
+    #[test]
+    fn requests_are_counted_while_they_are_asked_and_the_run_is_that_of_all_at_once() {
+        let judged = Judged::open(EXAMPLES, &here()).unwrap();
+        let snapshot = judged.compile().unwrap();
+        let all = judged.queries.len();
+        let told: Arc<Mutex<Vec<Event>>> = Arc::default();
+        let tell = Arc::clone(&told);
+        let folder = tempfile::tempdir().unwrap();
+        let models =
+            Models::new(folder.path().into(), move |event| tell.lock().unwrap().push(event));
+        let run = Finder::Search.find(&snapshot, View::Full, &judged.queries, 10, &models).unwrap();
+        let router = snapshot.router(snapshot.route_config(), 10);
+        assert_eq!(run, rank_all(&router, &judged.queries, 10).unwrap());
+        assert!(all > 2 * BATCH, "{all} requests are no test of parts");
+        let steps = (BATCH..all).step_by(BATCH).chain([all]);
+        let steps: Vec<Event> =
+            steps.map(|done| Event::Progress { noun: "request", done, all }).collect();
+        assert_eq!(*told.lock().unwrap(), steps);
+    }
+}
