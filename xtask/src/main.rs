@@ -1,4 +1,4 @@
-//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `reference`, `golden`, `bench`, `model`, `pages`.
+//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `reference`, `golden`, `verify`, `bench`, `model`, `pages`.
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 
@@ -37,6 +37,8 @@ enum Chore {
     },
     /// Make the golden files again with the reference packages, and show what changed.
     Golden,
+    /// Compute the figures of docs/lab again, from their runs, by the Python package ir_measures.
+    Verify,
     /// Kills, damage and readers beside compilers, for minutes; FINGERPOST_TORTURE_ROUNDS says how many.
     Torture,
     /// Fetch a real language model and its server, for the tests that use one.
@@ -161,6 +163,7 @@ fn main() -> ExitCode {
         Chore::Model { name } => model::fetch(&name).map(|_| ()),
         Chore::Pages { name } => model::pages(&name),
         Chore::Torture => torture(),
+        Chore::Verify => verify(),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
         Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
         Chore::Bench { what: Bench::Fit { options } } => bench("fit", &options),
@@ -218,6 +221,10 @@ fn ci() -> anyhow::Result<()> {
     eprintln!("\n== a real model for the tests");
     if let Err(error) = model::fetch(model::SMALLEST) {
         eprintln!("== SKIPPED: no real model can be had: {error:#}");
+    }
+    eprintln!("\n== ir_measures for the tests");
+    if let Err(error) = ir_measures() {
+        eprintln!("== SKIPPED: no figure of docs/lab is computed again: {error:#}");
     }
     step("tests", || cargo(&["test", "--locked"]))?;
     step("documentation", || {
@@ -294,14 +301,31 @@ fn torture() -> anyhow::Result<()> {
     cargo(&[&tests[..], &["--", "--ignored", "--nocapture", "--test-threads", "1"]].concat())
 }
 
+/// The headline figures, by somebody else's program. Data that is not here is left out, saying so.
+fn verify() -> anyhow::Result<()> {
+    let python = ir_measures()?;
+    let program = ["run", "--locked", "--package", "fingerpost-cli", "--"];
+    let verify = ["lab", "verify", "--out", "docs/lab", "--python", &python];
+    cargo(&[&program[..], &verify].concat())
+}
+
+/// A Python environment with ir_measures, where the tests of `fingerpost-lab` look for it.
+fn ir_measures() -> anyhow::Result<String> {
+    environment("target/lab-python", "crates/fingerpost-lab/src/verify/requirements.txt")
+}
+
 /// A Python environment with the reference packages, in the target folder.
 fn python() -> anyhow::Result<String> {
-    let folder = root().join("target/golden-venv");
+    environment("target/golden-venv", "tools/golden/requirements.txt")
+}
+
+/// A Python environment with packages of PyPI.
+fn environment(folder: &str, requirements: &str) -> anyhow::Result<String> {
+    let folder = root().join(folder);
     let python = folder.join("bin/python").display().to_string();
     if !folder.exists() {
         run("python3", &["-m", "venv", &folder.display().to_string()])?;
     }
-    let requirements = "tools/golden/requirements.txt";
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
     run(&python, &[&quiet[..], &["--requirement", requirements]].concat())?;
     Ok(python)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fingerpost_lab::lab::Event;
 pub(crate) use fingerpost_lab::retriever::Model as EncoderModel;
 use fingerpost_lab::retriever::Models;
 
@@ -26,6 +27,19 @@ impl EncoderArgs {
 
 /// A model, fetched first where it is not here; its vectors are kept in a folder.
 pub(crate) fn open(name: &str, vectors: &Path) -> anyhow::Result<EncoderModel> {
-    let models = Models::new(vectors.to_path_buf(), |said| eprintln!("  {said}"));
+    let models = Models::new(vectors.to_path_buf(), |event| tell(&event));
     Ok(models.get(name)?)
+}
+
+/// Texts between two lines about them.
+const TOLD: usize = 2048;
+
+fn tell(event: &Event) {
+    match event {
+        Event::Doing(what) | Event::LeftOut(what) => eprintln!("  {what}"),
+        Event::Progress { noun, done, all } if done == all || done % TOLD == 0 => {
+            eprintln!("  {done} of {all} {noun}s");
+        }
+        Event::Progress { .. } => {}
+    }
 }

@@ -1,10 +1,12 @@
 //! `fingerpost lab`: the experiments of the paper, each by its name.
 
+mod teller;
 mod verify;
 
 use std::io::Write;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -17,11 +19,12 @@ use fingerpost_lab::experiment::{self, Experiment};
 use fingerpost_lab::files::{Done, Provenance};
 use fingerpost_lab::judged::Places;
 use fingerpost_lab::kind;
-use fingerpost_lab::lab::{Event, Lab};
+use fingerpost_lab::lab::Lab;
 use fingerpost_lab::retriever::Models;
 use fingerpost_models::campaign::AnswerFile;
 use serde_json::json;
 
+use self::teller::Teller;
 use crate::args::Global;
 use crate::llm::{ElsewhereArgs, Model, ModelArgs, Work, templates};
 use crate::output::{self, CAUTION, Exit, FAINT, STRONG, UsageError, plain, plural};
@@ -85,6 +88,9 @@ pub(crate) struct RunArgs {
     /// These cards only, of those that a reader is asked about.
     #[arg(long, value_name = "CARDS")]
     cards: Vec<Cards>,
+    /// Requests of these data sets only, of those that a reader is asked about.
+    #[arg(long, value_name = "NAME")]
+    dataset: Vec<String>,
     #[command(flatten)]
     places: LabArgs,
     /// Tokens of a reader's answer: more for models that think aloud.
@@ -139,19 +145,11 @@ impl LabArgs {
 
     fn open(&self, global: &Global) -> Lab {
         let places = Places { data: self.data_folder.clone(), project: self.project.clone() };
-        let is_quiet = global.quiet;
-        let say = move |line: &str| {
-            if !is_quiet {
-                anstream::eprintln!("{line}");
-            }
-        };
-        let mut models =
-            Models::new(self.out.join("vectors"), move |line: &str| say(plain(line).as_ref()));
+        let teller = Arc::new(Teller::new(global));
+        let of_models = Arc::clone(&teller);
+        let mut models = Models::new(self.out.join("vectors"), move |event| of_models.hear(event));
         models.most = self.encode_at_most;
-        Lab::new(places, self.out.clone(), models, move |event| match event {
-            Event::Doing(what) => say(&format!("{FAINT}{}{FAINT:#}", plain(&what))),
-            Event::LeftOut(what) => say(&format!("{CAUTION}left out:{CAUTION:#} {}", plain(&what))),
-        })
+        Lab::new(places, self.out.clone(), models, move |event| teller.hear(event))
     }
 }
 
@@ -263,7 +261,11 @@ fn narrowed(mut experiment: Experiment, args: &RunArgs) -> Experiment {
     if !args.retriever.is_empty() {
         experiment.retrievers.clone_from(&args.retriever);
     }
-    experiment.protocol = args.protocol.unwrap_or(experiment.protocol);
+    if let Some(protocol) = args.protocol.filter(|protocol| *protocol != experiment.protocol) {
+        experiment.protocol = protocol;
+        // What is expected is expected of its own settings.
+        experiment.expected.clear();
+    }
     if let Some(limit) = args.limit {
         experiment.requests = experiment.requests.min(limit);
         // What is expected is expected of all requests.
@@ -289,6 +291,9 @@ fn ask(
     let mut asked = experiment.clone();
     if !args.cards.is_empty() {
         asked.cards.clone_from(&args.cards);
+    }
+    if !args.dataset.is_empty() {
+        asked.datasets.clone_from(&args.dataset);
     }
     let work = Work { doing: "asking", noun: "request", asks: args.elsewhere.asks() };
     let model = Model::open(&args.server, args.server.api.into(), &work, lab.ledger()?, global)?;

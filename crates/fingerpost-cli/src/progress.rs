@@ -1,5 +1,6 @@
 //! How far is long work, and for how much? A bar on a terminal, now and then a line in a log.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Shows how many of how many things are done.
 pub(crate) struct Progress {
-    doing: &'static str,
+    doing: Cow<'static, str>,
     noun: &'static str,
     bar: ProgressBar,
     quiet: bool,
@@ -32,7 +33,12 @@ struct Begun {
 
 impl Progress {
     /// Nothing is shown before something is done.
-    pub(crate) fn new(global: &Global, doing: &'static str, noun: &'static str) -> Self {
+    pub(crate) fn new(
+        global: &Global,
+        doing: impl Into<Cow<'static, str>>,
+        noun: &'static str,
+    ) -> Self {
+        let doing = doing.into();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self { doing, noun, bar, quiet: global.quiet, begun: Mutex::default() }
     }
@@ -50,7 +56,7 @@ impl Progress {
                 let style =
                     "{prefix} {bar:30} {human_pos}/{human_len} {per_sec:.dim} {eta:.dim} {msg}";
                 self.bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-                self.bar.set_prefix(self.doing);
+                self.bar.set_prefix(self.doing.clone());
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
             }
         }

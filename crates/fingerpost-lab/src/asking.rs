@@ -1,19 +1,17 @@
 //! How is a model asked what is not recorded yet?
 //!
 //! A reader is asked about one arm of one library at a time: ten candidates by BM25 over the full view, the same
-//! in every arm, and it picks one. A writer of requests is shown one document at a time. An executor solves one request
+//! in every arm ([`reading`]), and it picks one. A writer of requests is shown one document at a time. An executor solves one request
 //! with one skill at a time. Whatever way answers come (a server, a file), each is in the ledger before it is used, and what is made of it is recorded at once.
+
+mod reading;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fingerpost::atlas::{Atlas, Ledger, Replays, Spent};
-use fingerpost::chat::{Chat, ChatError};
-use fingerpost::index::{Hit, Scratch};
-use fingerpost::reply::Tally;
-use fingerpost::route::llm::{ChooseError, ChooserConfig};
-use fingerpost::route::{Route, Router};
-use fingerpost::search::SearchError;
+use fingerpost::chat::ChatError;
+use fingerpost::route::llm::ChooserConfig;
 use fingerpost::store::{Folder, StoreError};
 use fingerpost::view::{Cards, document};
 use fingerpost_models::campaign::{
@@ -21,6 +19,7 @@ use fingerpost_models::campaign::{
     Lines,
 };
 
+use self::reading::{Chosen, Reading, Unread, unread};
 use crate::doc2query::{Expected, Writing};
 use crate::experiment::{Experiment, Kind};
 use crate::judge::bigcodebench::Bench;
@@ -29,7 +28,7 @@ use crate::lab::{Lab, LabError, Opened, failed};
 use crate::record::{Choice, Choices};
 use crate::sandbox::Sandbox;
 use crate::solve::sample::{Samples, Wish, chooser};
-use crate::solve::solved::{Solutions, Solved, judged};
+use crate::solve::solved::{Kept, Solutions, Solved, judged};
 use crate::solve::tools::{ToolData, Tools};
 use crate::solve::{Drawing, Engine, Solving, Task};
 
@@ -44,8 +43,8 @@ pub struct Wanted {
 }
 
 enum What {
-    /// Choices for requests, by their place in the library's.
-    Choices { cards: Cards, missing: Vec<usize> },
+    /// Choices for requests.
+    Choices { cards: Cards, missing: Vec<Unread> },
     /// Requests for skills, by their ids.
     Requests { missing: Vec<String> },
     /// Solutions, and how they are drawn.
@@ -85,19 +84,17 @@ impl Lab {
         let recorded = Choices::of(reader, &self.places)?;
         let mut wanted = Vec::new();
         for name in &experiment.data {
-            let opened = self.open(name, experiment.requests, experiment.protocol)?;
+            // Of some data sets a few are asked: they are counted among all of the library.
+            let requests =
+                if experiment.datasets.is_empty() { experiment.requests } else { usize::MAX };
+            let opened = self.open(name, requests, experiment.protocol)?;
             let of_this = match experiment.kind {
                 Kind::Routing => experiment
                     .cards
                     .iter()
                     .map(|&cards| {
-                        let queries = opened.judged.queries.iter().enumerate();
-                        let missing = queries
-                            .filter(|(_, query)| {
-                                !recorded.has(name, &query.id, &cards.to_string(), 0)
-                            })
-                            .map(|(at, _)| at);
-                        What::Choices { cards, missing: missing.collect() }
+                        let missing = unread(experiment, &opened.judged, &recorded, cards);
+                        What::Choices { cards, missing }
                     })
                     .collect(),
                 Kind::Doc2query => {
@@ -138,7 +135,7 @@ impl Lab {
     }
 
     /// Where programs are tried, if they can be.
-    fn bench(&self) -> Result<Option<Bench>, LabError> {
+    pub(crate) fn bench(&self) -> Result<Option<Bench>, LabError> {
         let Some(environment) = &self.environment else { return Ok(None) };
         let sandbox = Sandbox::find().map_err(|error| LabError::Model(error.to_string()))?;
         let bench = Bench::new(sandbox, environment);
@@ -211,16 +208,16 @@ impl Wanted {
                 let asked = |asked: &Requests<'_, Reading<'_>>| carry(asked, how, config.attempts);
                 let Carried { answers, came } =
                     self.choices(campaign, config, *cards, missing, asked)?;
-                let choice = |(&at, chosen): (&usize, Chosen)| Choice {
+                let choice = |(unread, chosen): (&Unread, Chosen)| Choice {
                     data: judged.name.clone(),
-                    request: judged.queries[at].id.clone(),
+                    request: unread.request.clone(),
                     arm: cards.to_string(),
                     round: 0,
                     candidates: chosen.candidates,
                     choice: chosen.choice,
                 };
                 let made =
-                    missing.iter().zip(answers).filter_map(|(at, answer)| Some((at, answer?)));
+                    missing.iter().zip(answers).filter_map(|(one, answer)| Some((one, answer?)));
                 let made: Vec<Choice> = made.map(choice).collect();
                 let (count, reader) = (made.len(), campaign.model());
                 Choices::of(reader, &lab.places)?.keep(made, reader, &lab.places)?;
@@ -284,12 +281,11 @@ impl Wanted {
     fn solved(&self, wish: &Wish, task: &Task, answer: &str, bench: Option<&Bench>) -> Solved {
         let Opened { judged: library, .. } = &*self.opened;
         let judging = Judge::of(&task.dataset).zip(library.answers.get(&wish.request));
-        let (answer, verdict) = match judging {
+        let verdict = match judging {
             Some((judging, gold)) => judged(judging, gold, answer, bench),
-            None => {
-                (String::new(), Verdict::NotRunnable { why: "nobody knows the answer".to_owned() })
-            }
+            None => Verdict::NotRunnable { why: "nobody knows the answer".to_owned() },
         };
+        let (kept, answer) = Kept::of(answer);
         Solved {
             data: library.name.clone(),
             request: wish.request.clone(),
@@ -297,6 +293,7 @@ impl Wanted {
             skill: wish.skill.clone(),
             round: wish.round,
             engine: task.engine,
+            kept,
             answer,
             verdict,
         }
@@ -312,14 +309,16 @@ impl Wanted {
         campaign: &Campaign<'_>,
         config: &ChooserConfig,
         cards: Cards,
-        missing: &[usize],
+        missing: &[Unread],
         work: impl FnOnce(&Requests<'_, Reading<'_>>) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
-        let Opened { judged, snapshot } = &*self.opened;
+        let snapshot = &self.opened.snapshot;
         let config = ChooserConfig { cards, ..config.clone() };
         let router = snapshot.router(snapshot.route_config(), POOL);
-        let choosing = &Reading { router: &router, config: &config };
-        let requests = missing.iter().map(|&at| judged.queries[at].text.as_str()).collect();
+        let ids = || missing.iter().map(|unread| unread.request.as_str());
+        let by_id = ids().zip(missing).collect();
+        let choosing = &Reading { router: &router, config: &config, requests: by_id };
+        let requests = ids().collect();
         work(&Requests { campaign, choosing, requests })
     }
 }
@@ -330,64 +329,6 @@ const STEPS: u32 = 2_000;
 fn drawing(config: &ChooserConfig, temperature: f64, seed: u64) -> Drawing {
     let answer_tokens = config.answer_tokens.max(STEPS);
     Drawing { temperature, seed, answer_tokens, attempts: config.attempts }
-}
-
-/// What a model chose, and among what.
-#[derive(Debug, Clone)]
-struct Chosen {
-    candidates: Vec<String>,
-    choice: Option<String>,
-}
-
-/// A reader at work.
-struct Reading<'a> {
-    router: &'a Router<'a>,
-    config: &'a ChooserConfig,
-}
-
-impl Reading<'_> {
-    fn chosen(&self, hits: &[Hit], route: Route) -> Chosen {
-        let id = |hit: &Hit| self.router.snapshot.row(hit.skill).id.to_owned();
-        Chosen { candidates: hits.iter().map(id).collect(), choice: route.skill }
-    }
-}
-
-impl Choosing for Reading<'_> {
-    type State = Scratch;
-    type Answer = Chosen;
-    type Error = AskError;
-
-    fn choose(
-        &self,
-        request: &str,
-        chat: &dyn Chat,
-        scratch: &mut Scratch,
-    ) -> Result<Result<(Chosen, Tally), ChooseError>, AskError> {
-        let hits = self.router.hits(request, scratch)?;
-        let chosen = self.router.choose(request, &hits, chat, self.config);
-        Ok(chosen.map(|(route, tally)| (self.chosen(&hits, route), tally)))
-    }
-
-    fn without(
-        &self,
-        request: &str,
-        chat: &dyn Chat,
-        why: &str,
-        scratch: &mut Scratch,
-    ) -> Result<Chosen, AskError> {
-        let hits = self.router.hits(request, scratch)?;
-        let route = self.router.fall_back(request, &hits, chat, self.config, why);
-        Ok(self.chosen(&hits, route.map_err(|error| AskError::Choose(error.into()))?))
-    }
-}
-
-/// Why candidates could not be found or chosen among.
-#[derive(Debug, thiserror::Error)]
-enum AskError {
-    #[error(transparent)]
-    Search(#[from] SearchError),
-    #[error(transparent)]
-    Choose(#[from] ChooseError),
 }
 
 /// Answers, and how they came.

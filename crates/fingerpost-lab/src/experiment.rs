@@ -55,6 +55,9 @@ pub struct Experiment {
     /// Requests of a library at most, evenly spaced.
     #[serde(default = "all")]
     pub requests: usize,
+    /// Data sets whose requests a reader is asked about; all where none is named.
+    #[serde(default)]
+    pub datasets: Vec<String>,
     /// Rounds, where answers are drawn.
     #[serde(default = "one")]
     pub rounds: usize,

@@ -311,7 +311,7 @@ fn origin(name: &str) -> &'static str {
 }
 
 /// So many of the requests, evenly spaced, so that every kind has its part.
-pub fn spread(queries: Vec<Query>, most: usize) -> Vec<Query> {
+pub fn spread<T>(queries: Vec<T>, most: usize) -> Vec<T> {
     let count = queries.len();
     if count <= most {
         return queries;

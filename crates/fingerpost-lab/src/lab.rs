@@ -79,6 +79,15 @@ pub enum LabError {
 pub enum Event {
     /// A step has begun.
     Doing(String),
+    /// Of the step, so many of so many things are done.
+    Progress {
+        /// What one of them is called.
+        noun: &'static str,
+        /// So many are done.
+        done: usize,
+        /// In all.
+        all: usize,
+    },
     /// Something is left out, and why.
     LeftOut(String),
 }

@@ -58,7 +58,7 @@ impl Choices {
         if !file.is_file() {
             return Self::beside_data(reader, places);
         }
-        Ok(Self { rows: lines(&file)?.into_iter().collect() })
+        Ok(lines(&file)?.into_iter().collect())
     }
 
     /// Where a reader's choices are kept.
@@ -87,7 +87,7 @@ impl Choices {
             candidates,
             choice,
         };
-        Ok(Self { rows: lines::<Row>(&file)?.into_iter().map(row).collect() })
+        Ok(lines::<Row>(&file)?.into_iter().map(row).collect())
     }
 
     /// Adds choices, and writes all of them.
@@ -122,12 +122,28 @@ impl Choices {
         requests.into_iter().filter_map(paired).collect()
     }
 
+    /// The candidates of every request of a library that was chosen for in any arm, in the order they were seen.
+    pub fn seen(&self, data: &str) -> BTreeMap<&str, &[String]> {
+        let mut seen = BTreeMap::new();
+        for row in self.rows.iter().filter(|row| row.data == data && row.round == 0) {
+            // Where arms saw others, those of the first one count.
+            seen.entry(row.request.as_str()).or_insert(row.candidates.as_slice());
+        }
+        seen
+    }
+
     /// Was this asked already?
     pub fn has(&self, data: &str, request: &str, arm: &str, round: usize) -> bool {
         let is_this = |row: &&Choice| {
             row.data == data && row.request == request && row.arm == arm && row.round == round
         };
         self.rows.iter().any(|row| is_this(&row))
+    }
+}
+
+impl FromIterator<Choice> for Choices {
+    fn from_iter<T: IntoIterator<Item = Choice>>(rows: T) -> Self {
+        Self { rows: rows.into_iter().collect() }
     }
 }
 
@@ -211,6 +227,8 @@ mod tests {
         assert_eq!(paired[0].choices, [&rows[0], &rows[1]]);
         assert!(again.has("d", "2", "base", 0) && !again.has("d", "2", "boundary", 0));
         assert!(again.paired("other", &arms).is_empty());
+        assert_eq!(again.seen("d")["3"], ["a", "b"], "as the first arm saw them");
+        assert_eq!((again.seen("d").len(), again.seen("other").len()), (3, 0));
     }
 
     #[test]

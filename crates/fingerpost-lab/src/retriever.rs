@@ -19,11 +19,10 @@ use fingerpost::snapshot::{Snapshot, SnapshotError};
 use fingerpost::view::View;
 use fingerpost_models::{Cached, EngineKind, Origin, Store, catalog, open};
 
-/// Texts embedded between two savings.
-const BATCH: usize = 256;
+use crate::lab::Event;
 
-/// Batches between two lines about them.
-const TOLD: usize = 8;
+/// Texts embedded between two savings, and requests asked between two reports.
+const BATCH: usize = 256;
 
 /// Who finds skills.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +94,7 @@ pub struct Models {
     /// Skills of a library that a model reads at most; larger libraries are left to the other retrievers.
     pub most: usize,
     vectors: PathBuf,
-    tell: Arc<dyn Fn(&str) + Send + Sync>,
+    tell: Arc<dyn Fn(Event) + Send + Sync>,
     opened: Mutex<BTreeMap<String, Model>>,
 }
 
@@ -105,7 +104,7 @@ pub struct Model(Arc<Cached<Box<dyn Embedder>>>);
 
 impl Models {
     /// Vectors are kept in a folder; `tell` hears what takes long.
-    pub fn new(vectors: PathBuf, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn new(vectors: PathBuf, tell: impl Fn(Event) + Send + Sync + 'static) -> Self {
         Self { most: usize::MAX, vectors, tell: Arc::new(tell), opened: Mutex::default() }
     }
 
@@ -122,7 +121,7 @@ impl Models {
             None => {
                 let known =
                     catalog::find(name).ok_or_else(|| failed("it is not in the catalog".into()))?;
-                let mut told = |said: &str| (self.tell)(&format!("{name}: {said}"));
+                let mut told = |said: &str| (self.tell)(Event::Doing(format!("{name}: {said}")));
                 let pulled = store.pull(known, &Origin::Packages, &mut told);
                 pulled.map_err(|error| failed(error.to_string()))?
             }
@@ -131,15 +130,34 @@ impl Models {
             open(&folder, EngineKind::of_process()).map_err(|error| failed(error.to_string()))?;
         let model =
             Cached::open(model, &self.vectors).map_err(|error| failed(error.to_string()))?;
-        let (tell, known) = (Arc::clone(&self.tell), name.to_owned());
-        let model = model.batch(BATCH).progress(move |done, all| {
-            if done == all || done % (TOLD * BATCH) == 0 {
-                tell(&format!("{known}: {done} of {all} texts"));
-            }
-        });
+        let tell = Arc::clone(&self.tell);
+        let model = model
+            .batch(BATCH)
+            // The requests of one report are one batch: the report is told, not they.
+            .progress(move |done, all| {
+                if all > BATCH {
+                    tell(Event::Progress { noun: "text", done, all });
+                }
+            });
         let model = Model(Arc::new(model));
         opened.insert(name.to_owned(), model.clone());
         Ok(model)
+    }
+
+    /// Asks part after part of the requests, telling how far it is.
+    fn ask(
+        &self,
+        queries: &[Query],
+        find: impl Fn(&[Query]) -> Result<Run, SearchError>,
+    ) -> Result<Run, FindError> {
+        let (mut run, mut done) = (Run::default(), 0);
+        for part in queries.chunks(BATCH) {
+            let found = find(part)?;
+            found.iter().for_each(|(query, hits)| run.insert(query, hits.to_vec()));
+            done += part.len();
+            (self.tell)(Event::Progress { noun: "request", done, all: queries.len() });
+        }
+        Ok(run)
     }
 }
 
@@ -172,7 +190,7 @@ impl Finder {
     ) -> Result<Run, FindError> {
         if *self == Finder::Search {
             let router = snapshot.router(snapshot.route_config(), depth.max(10));
-            return Ok(rank_all(&router, queries, depth)?);
+            return models.ask(queries, |part| rank_all(&router, part, depth));
         }
         let model =
             if *self == Finder::Tfidf { SparseModel::Tfidf } else { SparseModel::default() };
@@ -200,6 +218,33 @@ impl Finder {
             Finder::Model(name) => (Retriever::Dense, Some(dense(Box::new(models.get(name)?))?)),
         };
         let searcher = snapshot.searcher(retriever, &sparse, dense, Reading::ToTheLetter)?;
-        Ok(search_all(&searcher, queries, depth)?)
+        models.ask(queries, |part| search_all(&searcher, part, depth))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judged::tests::here;
+    use crate::judged::{EXAMPLES, Judged};
+
+    #[test]
+    fn requests_are_counted_while_they_are_asked_and_the_run_is_that_of_all_at_once() {
+        let judged = Judged::open(EXAMPLES, &here()).unwrap();
+        let snapshot = judged.compile().unwrap();
+        let all = judged.queries.len();
+        let told: Arc<Mutex<Vec<Event>>> = Arc::default();
+        let tell = Arc::clone(&told);
+        let folder = tempfile::tempdir().unwrap();
+        let models =
+            Models::new(folder.path().into(), move |event| tell.lock().unwrap().push(event));
+        let run = Finder::Search.find(&snapshot, View::Full, &judged.queries, 10, &models).unwrap();
+        let router = snapshot.router(snapshot.route_config(), 10);
+        assert_eq!(run, rank_all(&router, &judged.queries, 10).unwrap());
+        assert!(all > 2 * BATCH, "{all} requests are no test of parts");
+        let steps = (BATCH..all).step_by(BATCH).chain([all]);
+        let steps: Vec<Event> =
+            steps.map(|done| Event::Progress { noun: "request", done, all }).collect();
+        assert_eq!(*told.lock().unwrap(), steps);
     }
 }

@@ -1,10 +1,13 @@
 //! Which figures can somebody else compute again, and from what?
 
+mod reference;
+
 use std::collections::BTreeMap;
 
 use fingerpost::eval::{Qrels, read_run};
 use fingerpost::library::read_unpacked;
 
+pub use self::reference::{Differs, PACKAGE, Reference, ReferenceError};
 use crate::files::Done;
 use crate::judged::{Judged, spread};
 use crate::lab::{Lab, LabError};

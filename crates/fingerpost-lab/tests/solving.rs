@@ -15,7 +15,7 @@ use fingerpost_lab::record::{Choice, Choices};
 use fingerpost_lab::retriever::Models;
 use fingerpost_lab::sandbox::Sandbox;
 use fingerpost_lab::solve::react::{TURNS, solve};
-use fingerpost_lab::solve::solved::{Solutions, Solved, judged};
+use fingerpost_lab::solve::solved::{Kept, Solutions, Solved, judged};
 use fingerpost_lab::solve::tools::{Action, SHOWN, ToolData, Tools};
 use fingerpost_lab::solve::{Drawing, Engine, Task, direct};
 use serde_json::json;
@@ -117,7 +117,7 @@ fn what_was_cut_off_is_asked_for_again_and_counted() {
     let (answer, tally) = direct(&task("how many?", "champ", None), &DRAWING, &chat).unwrap();
     assert_eq!((tally.answers, tally.truncated, tally.blank), (3, 1, 1));
     let gold = json!({ "answer": "239" });
-    assert_eq!(judged(Judge::Champ, &gold, &answer, None), ("239".into(), Verdict::Right));
+    assert_eq!(judged(Judge::Champ, &gold, &answer, None), Verdict::Right);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn turns_find_a_value_compute_and_finish() {
     assert!(seen(4).contains("\n240\n"), "{}", seen(4));
     assert_eq!(heard[4].messages.len(), 9, "a whole conversation");
     let gold = &library.answers["tool_08"];
-    assert_eq!(judged(Judge::ToolQa, gold, &worked.answer, None), ("240".into(), Verdict::Right));
+    assert_eq!(judged(Judge::ToolQa, gold, &worked.answer, None), Verdict::Right);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_model_that_never_finishes_ends_at_the_limit_and_has_solved_nothing() {
         seen.contains("there is no '../answers' here: the names are agenda, flights"),
         "{seen}"
     );
-    let (_, verdict) = judged(Judge::ToolQa, &json!({ "answer": "8:00 PM" }), "", None);
+    let verdict = judged(Judge::ToolQa, &json!({ "answer": "8:00 PM" }), "", None);
     assert!(matches!(verdict, Verdict::Wrong { .. }));
 }
 
@@ -201,8 +201,9 @@ fn figures_come_from_recorded_answers() {
             };
             let said =
                 if solves { gold["answer"].as_str().unwrap() } else { "nothing of the kind" };
-            let (answer, verdict) =
-                judged(Judge::ToolQa, gold, &format!("Final answer: {said}"), None);
+            let answer = format!("Final answer: {said}");
+            let verdict = judged(Judge::ToolQa, gold, &answer, None);
+            let (kept, answer) = Kept::of(&answer);
             choices.push(Choice {
                 data: data.clone(),
                 request: query.id.clone(),
@@ -218,6 +219,7 @@ fn figures_come_from_recorded_answers() {
                 skill: Some(skill.into()),
                 round: 0,
                 engine: Engine::React,
+                kept,
                 answer,
                 verdict,
             });
@@ -226,7 +228,7 @@ fn figures_come_from_recorded_answers() {
     let text = "number = 8\ntitle = ''\nquestion = ''\nkind = 'solving'\ndata = ['here']";
     let mut experiment = Experiment::parse("solving", text).unwrap();
     experiment.data = vec![data.clone()];
-    let models = Models::new(folder.path().join("vectors"), |_: &str| ());
+    let models = Models::new(folder.path().join("vectors"), |_| ());
     let lab = Lab::new(places.clone(), folder.path().join("lab"), models, |_| ());
     let none = kind::run(&experiment, &lab).unwrap();
     assert_eq!(none.tables[0].rows.len(), 1);

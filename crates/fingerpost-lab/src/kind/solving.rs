@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use crate::experiment::Experiment;
 use crate::interval::over_rounds;
+use crate::judge::bigcodebench::Bench;
 use crate::judge::{Judge, Verdict};
 use crate::lab::{Lab, LabError, Opened};
 use crate::outcome::{Cell, Figure, Outcome, Plot, Series, Table, mark_better};
 use crate::solve::sample::{ARMS, Group, Sample, Samples, chooser};
-use crate::solve::solved::{Solutions, judged_again};
+use crate::solve::solved::{Kept, Solutions, judged_again};
 use crate::solve::weigh::{DataSet, Stratum, Weighed, arms, weigh};
 
 const COLUMNS: [&str; 11] = [
@@ -34,6 +35,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
     let mut table = Table::new("solving", "Solved requests, in percent", &COLUMNS);
     let mut all: Vec<Vec<DataSet>> = Vec::new();
     let mut gains = Vec::new();
+    let bench = lab.bench()?;
     for opened in lab.data(experiment, &mut outcome)? {
         for executor in Solutions::executors(&lab.places) {
             let solutions = Solutions::of(&executor, &lab.places)?;
@@ -41,7 +43,7 @@ pub(super) fn run(experiment: &Experiment, lab: &Lab) -> Result<Outcome, LabErro
             if solutions.of_data(name).next().is_none() {
                 continue;
             }
-            judge_again(&opened, &executor, &solutions, &mut outcome);
+            judge_again(&opened, &executor, &solutions, bench.as_ref(), &mut outcome);
             let chooser = chooser(&executor, experiment, &opened.judged, &lab.places)?;
             let Some((reader, choices)) = chooser else { continue };
             let samples = Samples::draw(&choices, &opened.judged, experiment, &lab.places);
@@ -216,9 +218,15 @@ fn rounds(
 
 /// The judges look at what is kept of the answers; where they say something else now, that is told. What could
 /// not be judged is told by its reason.
-fn judge_again(opened: &Opened, executor: &str, solutions: &Solutions, outcome: &mut Outcome) {
+fn judge_again(
+    opened: &Opened,
+    executor: &str,
+    solutions: &Solutions,
+    bench: Option<&Bench>,
+    outcome: &mut Outcome,
+) {
     let judged = &opened.judged;
-    let (mut looked, mut alike) = (0, 0);
+    let (mut looked, mut alike, mut by_final_words, mut programs) = (0, 0, 0, 0);
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for solved in solutions.of_data(&judged.name) {
         if let Verdict::NotRunnable { why } = &solved.verdict {
@@ -230,19 +238,28 @@ fn judge_again(opened: &Opened, executor: &str, solutions: &Solutions, outcome: 
         let (Some(judging), Some(gold)) = (judging, judged.answers.get(&solved.request)) else {
             continue;
         };
-        if let Some(verdict) = judged_again(judging, gold, &solved.answer) {
+        if let Some(verdict) = judged_again(judging, gold, solved, bench) {
             looked += 1;
+            by_final_words += usize::from(solved.kept == Kept::Final);
             let is_right = |verdict: &Verdict| *verdict == Verdict::Right;
             alike += usize::from(is_right(&verdict) == is_right(&solved.verdict));
+        } else {
+            programs += usize::from(judging == Judge::BigCodeBench);
         }
     }
     let name = &judged.name;
     if looked > 0 {
         outcome.note(format!("{name}, {executor}: of {looked} answers that were judged again by what is kept of them, {alike} are judged alike."));
+        if by_final_words > 0 {
+            outcome.note(format!("{name}, {executor}: {by_final_words} of them were recorded when nothing but the final words was kept."));
+        }
         outcome.figure(
             format!("{name} {executor} judged alike"),
             100.0 * f64::from(alike as u32) / f64::from(looked as u32),
         );
+    }
+    if programs > 0 {
+        outcome.note(format!("{name}, {executor}: {programs} programs are not judged again: they are not kept, or there is no Python environment to try them in (--bigcodebench)."));
     }
     for (why, count) in reasons {
         outcome.note(format!("{name}, {executor}: {count} not judged: {why}."));

@@ -1,8 +1,8 @@
 //! What was solved, so that nobody has to ask again?
 //!
-//! A solution belongs to a request, a skill and a round, whoever chose the skill. Of the answer only its end is
-//! kept, of a program nothing but a hash: the data is not ours to publish. An executor's file lies in
-//! `experiments/solved` and is named after it.
+//! A solution belongs to a request, a skill and a round, whoever chose the skill. The whole answer is kept, so that
+//! its judge can look at it again; early records have the final words alone, and of a program a hash. An executor's
+//! file lies in `experiments/solved` and is named after it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,8 +16,11 @@ use crate::judge::{Judge, JudgeError, Verdict, judge, judge_with, settled_on};
 use crate::judged::Places;
 use crate::record::{RecordError, lines, write};
 
-/// Characters of an answer that are kept.
-const KEPT: usize = 300;
+/// Bytes of an answer that is kept whole: far more than a server is asked for.
+const WHOLE: usize = 128 * 1024;
+
+/// Characters of the final words, where no more is kept.
+const FINAL: usize = 300;
 
 /// Where the files lie.
 const FOLDER: &str = "experiments/solved";
@@ -38,10 +41,28 @@ pub struct Solved {
     pub round: usize,
     /// How.
     pub engine: Engine,
-    /// What the answer settled on.
+    /// How much of the answer is kept.
+    #[serde(default, skip_serializing_if = "is_final")]
+    pub kept: Kept,
+    /// The answer, as far as it is kept.
     pub answer: String,
     /// What the judge said.
     pub verdict: Verdict,
+}
+
+/// How much of an answer a record has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    /// All that the executor wrote.
+    Whole,
+    /// What it settled on, in a line; nothing of a program. Early records have no more.
+    #[default]
+    Final,
+}
+
+fn is_final(kept: &Kept) -> bool {
+    *kept == Kept::Final
 }
 
 fn is_first(round: &usize) -> bool {
@@ -123,35 +144,41 @@ impl Verdict {
     }
 }
 
-/// What is kept of an answer, and what its judge says. A fault of the data counts neither way. Reasons that quote
-/// the right answer are not kept.
-pub fn judged(
-    judging: Judge,
-    eval_data: &Value,
-    answer: &str,
-    bench: Option<&Bench>,
-) -> (String, Verdict) {
-    let verdict = match judge_with(judging, eval_data, answer, bench) {
+impl Kept {
+    /// What is kept of an answer. One that nobody would read to its end is kept as far as it settled on something.
+    pub fn of(answer: &str) -> (Self, String) {
+        match answer.len() {
+            0..=WHOLE => (Self::Whole, answer.to_owned()),
+            _ => (Self::Final, settled_on(answer, FINAL)),
+        }
+    }
+}
+
+/// What the judge of an answer says. A fault of the data counts neither way. Reasons that quote the right answer
+/// are not kept.
+pub fn judged(judging: Judge, eval_data: &Value, answer: &str, bench: Option<&Bench>) -> Verdict {
+    match judge_with(judging, eval_data, answer, bench) {
         Ok(Verdict::Wrong { .. }) => Verdict::Wrong { why: String::new() },
         Ok(verdict) => verdict,
         Err(error @ JudgeError::Program { .. }) => Verdict::NotRunnable { why: error.to_string() },
         Err(_) => Verdict::NotRunnable { why: "its right answer cannot be read".to_owned() },
-    };
-    let kept = match judging {
-        Judge::BigCodeBench => {
-            format!("code {}", &blake3::hash(answer.as_bytes()).to_hex()[..16])
-        }
-        _ => settled_on(answer, KEPT),
-    };
-    (kept, verdict)
+    }
 }
 
-/// What the judge says of a kept answer today; `None` of a program, which is not kept.
-pub fn judged_again(judging: Judge, eval_data: &Value, kept: &str) -> Option<Verdict> {
-    if judging == Judge::BigCodeBench {
-        return None;
+/// What the judge says today of what is kept of an answer; `None` of a program that is not kept, or cannot be tried
+/// here.
+pub fn judged_again(
+    judging: Judge,
+    eval_data: &Value,
+    solved: &Solved,
+    bench: Option<&Bench>,
+) -> Option<Verdict> {
+    let Solved { kept, answer, .. } = solved;
+    match (kept, judging, bench) {
+        (Kept::Final, Judge::BigCodeBench, _) | (_, Judge::BigCodeBench, None) => None,
+        (Kept::Final, ..) => judge(judging, eval_data, &format!("Final answer: {answer}")).ok(),
+        (Kept::Whole, ..) => judge_with(judging, eval_data, answer, bench).ok(),
     }
-    judge(judging, eval_data, &format!("Final answer: {kept}")).ok()
 }
 
 #[cfg(test)]
@@ -168,6 +195,7 @@ pub(crate) mod tests {
             skill: skill.map(str::to_owned),
             round: 0,
             engine: Engine::Direct,
+            kept: Kept::Whole,
             answer: "4".into(),
             verdict: Verdict::Right,
         }
@@ -193,21 +221,48 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn of_an_answer_the_end_is_kept_and_of_a_program_nothing() {
+    fn an_answer_is_kept_whole_and_judged_again_from_it() {
         let gold = json!({ "answer": "23.5" });
         let answer = "There are 20 rows, 470 minutes in all.\nFinal answer: 23.5";
-        let (kept, verdict) = judged(Judge::ToolQa, &gold, answer, None);
-        assert_eq!((kept.as_str(), &verdict), ("23.5", &Verdict::Right));
-        assert_eq!(judged_again(Judge::ToolQa, &gold, &kept), Some(Verdict::Right));
-        let long = format!("Final answer: {}", "word ".repeat(500));
-        let (kept, verdict) = judged(Judge::ToolQa, &gold, &long, None);
-        assert!(kept.chars().count() <= KEPT);
-        assert_eq!(verdict, Verdict::Wrong { why: String::new() }, "the right answer is not told");
+        assert_eq!(judged(Judge::ToolQa, &gold, answer, None), Verdict::Right);
+        let (kept, text) = Kept::of(answer);
+        assert_eq!((kept, text.as_str()), (Kept::Whole, answer));
+        let record = Solved { kept, answer: text, ..solved("d", "1", None) };
+        let again = |solved: &Solved| judged_again(Judge::ToolQa, &gold, solved, None);
+        assert_eq!(again(&record), Some(Verdict::Right));
+        // Another answer than the one that the final words would be.
+        let other = Solved { answer: format!("{answer}\nNo.\nFinal answer: 24"), ..record };
+        assert!(matches!(again(&other), Some(Verdict::Wrong { .. })));
+        let wrong = judged(Judge::ToolQa, &gold, &other.answer, None);
+        assert_eq!(wrong, Verdict::Wrong { why: String::new() }, "the right answer is not told");
+    }
 
+    #[test]
+    fn a_program_is_kept_and_tried_where_that_can_be_done() {
         let case = json!({ "test": "", "entry_point": "f" });
-        let (kept, verdict) = judged(Judge::BigCodeBench, &case, "def f(): return 'secret'", None);
-        assert!(kept.starts_with("code ") && !kept.contains("secret"));
-        let Verdict::NotRunnable { why } = verdict else { panic!("{verdict:?}") };
+        let program = "```python\ndef f(): return 1\n```";
+        let Verdict::NotRunnable { why } = judged(Judge::BigCodeBench, &case, program, None) else {
+            panic!("it was judged without being run");
+        };
         assert!(why.contains("FINGERPOST_BIGCODEBENCH"), "{why}");
+        let (kept, answer) = Kept::of(program);
+        assert_eq!((kept, answer.as_str()), (Kept::Whole, program));
+        let record = Solved { kept, answer, ..solved("d", "1", None) };
+        assert_eq!(judged_again(Judge::BigCodeBench, &case, &record, None), None);
+    }
+
+    #[test]
+    fn early_records_and_endless_answers_have_their_final_words() {
+        let early = r#"{"data":"d","request":"1","arm":"both","skill":"a","engine":"direct","answer":"23.5","verdict":"right"}"#;
+        let early: Solved = serde_json::from_str(early).unwrap();
+        assert_eq!(early.kept, Kept::Final);
+        let gold = json!({ "answer": "23.5" });
+        assert_eq!(judged_again(Judge::ToolQa, &gold, &early, None), Some(Verdict::Right));
+        assert_eq!(judged_again(Judge::BigCodeBench, &gold, &early, None), None);
+        let written = serde_json::to_string(&early).unwrap();
+        assert!(!written.contains("kept"), "{written}");
+
+        let endless = format!("{}\nFinal answer: 23.5", "So it goes. ".repeat(WHOLE / 8));
+        assert_eq!(Kept::of(&endless), (Kept::Final, "23.5".to_owned()));
     }
 }

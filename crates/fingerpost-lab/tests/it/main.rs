@@ -12,3 +12,4 @@ mod sample;
 mod table;
 mod theoremqa;
 mod toolqa;
+mod verify;
