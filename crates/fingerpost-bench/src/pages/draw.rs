@@ -22,6 +22,12 @@ pub(crate) enum From {
     Sra,
     /// Descriptions whose authors say what the skill is not for.
     Boundaries,
+    /// Chinese skills, with whole documents.
+    PoolZh,
+    /// Short descriptions of tools.
+    Metatool,
+    /// Tools of servers, by their schemas.
+    Livemcpbench,
     /// The project's own.
     Examples,
 }
@@ -80,13 +86,16 @@ fn skills(drawing: &Drawing<'_>) -> anyhow::Result<Option<Vec<Skill>>> {
     let folder = match drawing.from {
         From::Sra => drawing.data.join("sra"),
         From::Boundaries => drawing.data.join("boundaries"),
+        From::PoolZh => drawing.data.join("pool-zh"),
+        From::Metatool => drawing.data.join("metatool"),
+        From::Livemcpbench => drawing.data.join("livemcpbench"),
         From::Examples => Path::new("examples/library").to_path_buf(),
     };
     if !folder.is_dir() {
         return Ok(None);
     }
     Ok(Some(match drawing.from {
-        From::Examples => load(&folder)?,
+        From::PoolZh | From::Metatool | From::Livemcpbench | From::Examples => load(&folder)?,
         From::Sra => {
             let mut skills = load(&folder)?;
             skills.retain(|skill| skill.id.as_str().starts_with("web_"));

@@ -7,6 +7,7 @@
 
 mod body;
 mod boundary;
+mod contrast;
 mod markdown;
 mod outline;
 mod plain;
@@ -32,7 +33,7 @@ use crate::skill::Skill;
 use crate::text::{Tokenizer, terms};
 
 /// Raised whenever the writer would write another page of the same documents.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Settings of the local writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -152,7 +152,10 @@ pub(crate) fn is_cut(text: &str) -> bool {
         || count(&['“']) != count(&['”'])
         || (count(&['"']) % 2 == 1 && !inches)
         || OPEN_ENDED.contains(&last.as_str())
-        || text.ends_with([',', ':', ';', '，', '：', '；', '、', '—', '–', '-', '/', '…'])
+        || ["包括", "包含", "例如", "比如"].iter().any(|open| text.ends_with(open))
+        || text.ends_with([
+            ',', ':', ';', '，', '：', '；', '、', '—', '–', '-', '/', '…', '×', '÷', '=',
+        ])
 }
 
 /// Does its first word lean on a sentence that is not there?

@@ -1,21 +1,18 @@
 //! Which look-alike requests belong to a neighbor?
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::contrast::Contrast;
 use super::outline::{Kind, Part};
 use super::plain::{capital, clause, cut};
-use super::salience::worth;
 use super::{Case, Draft, Neighborhood, Page};
 use crate::exclusion::Exclusion;
-use crate::page::check::{stem, stems};
 use crate::page::language::Language;
 use crate::page::name::{forms, has_any};
 use crate::page::readable::{begins_small, has_address, has_markup, is_cut, leans};
 use crate::skill::{Skill, SkillId};
-use crate::text::{Tokenizer, for_each_term, terms};
 
 /// Cases at most: a boundary is read at a glance.
 const CASES: usize = 4;
@@ -26,16 +23,8 @@ const UNNAMED: usize = 2;
 /// Characters of a request at most, and the least that says something.
 const REQUEST_CHARS: std::ops::RangeInclusive<usize> = 12..=180;
 
-/// How much of a request for a neighbor must be unknown to this skill's name and description. Below that it may be a request for
-/// this skill in other words, and a boundary that gives it away does harm.
-const FOREIGN: f64 = 0.5;
-
-/// And how much of it its whole document has no word for: what the document speaks of all through is its own.
-const UNSAID: f64 = 0.25;
-
 /// What the author excludes, then cases for the nearest neighbors in the words of their own authors.
 pub(super) fn boundary(neighborhood: &Neighborhood<'_>, member: usize, draft: Draft) -> Vec<Case> {
-    let skill = neighborhood.members[member];
     let others = neighborhood.salience.nearest(member);
     let neighbors: Vec<&Skill> = others.iter().map(|&other| neighborhood.members[other]).collect();
     let mut page = Page { trigger: String::new(), boundary: Vec::new(), body: String::new() };
@@ -58,12 +47,7 @@ pub(super) fn boundary(neighborhood: &Neighborhood<'_>, member: usize, draft: Dr
             neighborhood.members.iter().any(|skill| skill.id == **id && skill.name == neighbor.name)
         };
         let named = references.iter().any(is_called);
-        if page.boundary.len() == CASES
-            || named
-            || are_namesakes(skill, neighbor)
-            || neighborhood.twins(member).contains(&other)
-            || speaks_of(neighborhood, member, neighbor)
-        {
+        if page.boundary.len() == CASES || named {
             continue;
         }
         let said = |request: &String| page.boundary.iter().any(|case| case.request == *request);
@@ -118,7 +102,7 @@ fn readable(request: String) -> Option<String> {
 
 /// What is no request: the author speaks of when to use the skill.
 static USE_WHEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:also )?(?:use|apply|invoke|activate|activates)\b.{0,30}\b(?:when|whenever|if|on)\b|^(?:triggers?|keywords?|activates?|auto-activating|part of|asked to|explicit commands?)\b|→|\bthis (?:skill|tool|implementation|plugin|agent|command)\b|auto-activating|^触发|使用时|\binstead\W*$|\bPROACTIVELY\b|\bdeprecated\b|[\[{]|^mention\b")
+    Regex::new(r"(?i)^(?:also )?(?:use|apply|invoke|activate|activates)\b.{0,30}\b(?:when|whenever|if|on)\b|^(?:triggers?|keywords?|activates?|auto-activating|part of|asked to|explicit commands?)\b|→|\bthis (?:skill|tool|implementation|plugin|agent|command)\b|auto-activating|^触发|\binstead\W*$|\bPROACTIVELY\b|\bdeprecated\b|[\[{]|\buse when\b|^(?:an? |as an? )?(?:world-class |top |elite )?(?:expert|senior)\b|\bskill (?:for|that|to|specialis)|\bskill:|^can be invoked\b|^(?:you are|act as|use as)\b|^(?:the )?(?:users? )?mentions?\b|\b(?:you must|must always)\b|^你是|使用时|相关功能")
         .expect("a valid pattern")
 });
 
@@ -158,6 +142,7 @@ fn request_of(
 ) -> Option<String> {
     let [skill, neighbor] = [member, other].map(|at| neighborhood.members[at]);
     let salience = &neighborhood.salience;
+    let contrast = Contrast::between(neighborhood, member, other)?;
     let own_names = forms(skill, neighbor);
     let language = Language::of_skill(skill);
     let says = |part: &&Part| part.kind == Kind::Described || part.says_when;
@@ -170,6 +155,8 @@ fn request_of(
         .filter(named)
         .filter(shared)
         .enumerate()
+        // Phrases in quotation marks are for a machine to look for.
+        .filter(|(_, part)| !part.text.starts_with(['"', '“', '\'', '‘', '「']))
         .filter_map(|(at, part)| {
             let text = readable(capital(as_request(shortened(&part.text))))?;
             // What comes after what it does and when is detail; and a reader of this page need not read another language.
@@ -182,12 +169,7 @@ fn request_of(
             });
             Some((text, prior * weight))
         })
-        .filter(|(text, weight)| {
-            *weight > 0.0
-                && foreign(neighborhood, member, other, text) >= FOREIGN
-                && unsaid(neighborhood, member, text) >= UNSAID
-        })
-        .filter(|(text, _)| !names_subject(text, skill, neighbor) && !WHOLE_FIELD.is_match(text))
+        .filter(|(text, weight)| *weight > 0.0 && contrast.is_theirs(text))
         .collect();
     // Stable, so that equal ones stay in the order of the document.
     requests.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -196,32 +178,6 @@ fn request_of(
         Draft::Second => 1.min(requests.len().saturating_sub(1)),
     };
     requests.into_iter().nth(place).map(|(text, _)| text)
-}
-
-/// The share of a request's weight, as the neighbor has it, that this skill's name and description have no word for.
-fn foreign(neighborhood: &Neighborhood<'_>, member: usize, other: usize, request: &str) -> f64 {
-    let salience = &neighborhood.salience;
-    let skill = neighborhood.members[member];
-    let own = stems(&format!("{}\n{}", skill.name, skill.description));
-    let (mut all, mut new) = (0.0, 0.0);
-    for_each_term(request, Tokenizer::Auto, |term| {
-        let Some(&number) = salience.terms(term).first() else { return };
-        let weight = salience.weight(other, number);
-        all += weight;
-        new += if own.contains(&stem(term)) { 0.0 } else { weight };
-    });
-    if all > 0.0 { new / all } else { 0.0 }
-}
-
-/// The share of a request's telling words that this skill's document does not have.
-fn unsaid(neighborhood: &Neighborhood<'_>, member: usize, request: &str) -> f64 {
-    let said = neighborhood.said(member);
-    let mut words = terms(request, Tokenizer::Stems);
-    words.retain(|word| worth(word) >= TELLING);
-    words.sort_unstable();
-    words.dedup();
-    let new = words.iter().filter(|word| !said.contains(*word)).count();
-    new as f64 / words.len().max(1) as f64
 }
 
 /// A sentence as a request: whole if it is short, else up to a mark that ends its first statement, else up to a comma.
@@ -240,51 +196,6 @@ fn shortened(text: &str) -> &str {
 
 /// Characters from which on the beginning of a sentence may stand for it.
 const STATEMENT: usize = 40;
-
-/// Does a request speak of what this skill is named for and the neighbor is not? Then it is no other's.
-fn names_subject(request: &str, skill: &Skill, neighbor: &Skill) -> bool {
-    let words = |text: &str| terms(text, Tokenizer::Stems);
-    let (request, theirs) = (words(request), words(&neighbor.name));
-    let start = |word: &String| word.chars().take(STEM).collect::<String>();
-    let tells = |word: &String| worth(word) >= TELLING && !theirs.contains(word);
-    let mut own = words(&skill.name).into_iter().filter(tells);
-    own.any(|word| request.iter().any(|said| start(said) == start(&word)))
-}
-
-/// "Any PHP development": the whole of a field is nobody's to give away.
-static WHOLE_FIELD: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:any|all|every|everything|anything|general|generic)\b")
-        .expect("a valid pattern")
-});
-
-/// Letters by which two forms of a word are known for one: "transcribe" and "transcription".
-const STEM: usize = 6;
-
-/// Are two skills named for the same thing? Then whatever one is for may be asked of the other.
-fn are_namesakes(skill: &Skill, neighbor: &Skill) -> bool {
-    let words = |skill: &Skill| -> BTreeSet<String> {
-        terms(&skill.name.replace('_', " "), Tokenizer::Stems).into_iter().collect()
-    };
-    let (own, theirs) = (words(skill), words(neighbor));
-    let both = own.intersection(&theirs).count();
-    let either = own.len() + theirs.len() - both;
-    both > 0 && (both == own.len() || both as f64 >= NAMESAKES * either as f64)
-}
-
-/// Does a skill's own document speak of all that the neighbor is named for? Then the neighbor's requests may be its own
-/// too: `blog` beside a skill for marketing that writes blog posts, `glab` beside `glab-deploy-key`.
-fn speaks_of(neighborhood: &Neighborhood<'_>, member: usize, neighbor: &Skill) -> bool {
-    let said = neighborhood.said(member);
-    let subject = terms(&neighbor.name.replace('_', " "), Tokenizer::Stems);
-    let mut subject = subject.iter().filter(|word| worth(word) >= TELLING);
-    subject.all(|word| said.contains(word))
-}
-
-/// Share of the words of two names that both have, above which they are names of one thing.
-const NAMESAKES: f64 = 0.6;
-
-/// What a word of a name is worth at least, to tell a subject.
-const TELLING: f64 = 0.7;
 
 /// "Use when the user wants to merge files" as the request in it.
 pub(crate) fn as_request(text: &str) -> &str {
