@@ -1,0 +1,45 @@
+// What is the state of the library, now?
+//
+// One for the whole page: read at the start, and again whenever the server says that there is a new
+// generation. Screens load again when `generation` changes and keep what they show until the new answer
+// is there, so nothing jumps.
+
+import { api, Problem, type Compiling, type Library } from './api'
+import { listen } from './events'
+
+class Live {
+  library = $state.raw<Library>()
+  problem = $state.raw<Problem>()
+  compiling = $state.raw<Compiling | null>(null)
+  generation = $state(0)
+  mayEdit = $derived(this.library?.may_edit ?? false)
+
+  async load() {
+    try {
+      const library = await api.library()
+      this.library = library
+      this.problem = undefined
+      this.compiling = library.compiling
+      this.generation = library.generation
+    } catch (error) {
+      if (error instanceof Problem) this.problem = error
+    }
+  }
+
+  start() {
+    void this.load()
+    void listen('events', new AbortController().signal, ({ event, data }) => {
+      if (event === 'generation') {
+        const { generation } = data as { generation: number }
+        if (generation !== this.generation || !this.library) void this.load()
+      } else if (event === 'compiling') {
+        this.compiling = data as Compiling | null
+        // The last word of a compilation has nothing left to do: what it made is in the library's state.
+        if (!this.compiling?.step || this.compiling.done >= this.compiling.all) void this.load()
+      }
+      return 'go-on'
+    })
+  }
+}
+
+export const live = new Live()

@@ -1,0 +1,141 @@
+// What is there to draw: the tiles, blocks and regions of a library, ready for a canvas.
+//
+// All lengths are shares of the map's sides, 0 to 1, so that one scene fits every window.
+
+import type { MapAnswer } from '../lib/api'
+import { label } from '../lib/format'
+
+export interface Box {
+  x: number
+  y: number
+  w: number
+  h: number
+}
+
+export interface Region extends Box {
+  label: string
+  /** The height of the band at its top that carries the label. */
+  band: number
+}
+
+/** The tiles of one neighborhood. */
+export interface Block extends Box {
+  /** What its names have in common. */
+  label: string
+  size: number
+}
+
+export interface Scene {
+  size: number
+  ids: string[]
+  names: string[]
+  x: Float64Array
+  y: Float64Array
+  w: Float64Array
+  h: Float64Array
+  hardness: Uint8Array
+  neighborhood: number[]
+  /** Index into the colors of [`tones`](./tones.ts): 0 for a skill without look-alikes. */
+  tone: Uint8Array
+  /** The tiles by tone, so that a color is set once a frame. */
+  byTone: Uint32Array[]
+  regions: Region[]
+  blocks: Block[]
+  rows: Map<string, number>
+}
+
+/** The sides of the map as the server counts them. */
+const SIDE = 10_000
+export const TONES = 7
+
+/** From easy to hard; 0 is kept for skills that stand alone. */
+export const toneOf = (hardness: number) => 1 + Math.min(TONES - 2, Math.floor((hardness / 100) * (TONES - 1)))
+
+export function scene(map: MapAnswer): Scene {
+  const size = map.ids.length
+  const columns = [map.x, map.y, map.w, map.h].map((column) => Float64Array.from(column, (v) => v / SIDE))
+  const [x, y, w, h] = columns as [Float64Array, Float64Array, Float64Array, Float64Array]
+  const regions = map.regions.map((region) => ({
+    x: region.x / SIDE,
+    y: region.y / SIDE,
+    w: region.w / SIDE,
+    h: region.h / SIDE,
+    label: label(region.label, 60),
+    band: 0,
+  }))
+  makeRoomForLabels(regions, x, y, w, h)
+
+  const members = new Map<number, number[]>()
+  map.neighborhood.forEach((of, tile) => {
+    const list = members.get(of)
+    if (list) list.push(tile)
+    else members.set(of, [tile])
+  })
+  const names = map.names.map((name, tile) => label(name, 80) || label(map.ids[tile] ?? '', 80))
+  const blocks: Block[] = []
+  const tone = new Uint8Array(size)
+  for (const tiles of members.values()) {
+    if (tiles.length < 2) continue
+    for (const tile of tiles) tone[tile] = toneOf(map.hardness[tile] ?? 0)
+    const left = Math.min(...tiles.map((tile) => x[tile]!))
+    const top = Math.min(...tiles.map((tile) => y[tile]!))
+    blocks.push({
+      x: left,
+      y: top,
+      w: Math.max(...tiles.map((tile) => x[tile]! + w[tile]!)) - left,
+      h: Math.max(...tiles.map((tile) => y[tile]! + h[tile]!)) - top,
+      label: inCommon(tiles.map((tile) => names[tile]!)),
+      size: tiles.length,
+    })
+  }
+  const byTone = Array.from({ length: TONES }, (_, of) => Uint32Array.from([...tone.keys()].filter((tile) => tone[tile] === of)))
+  return {
+    size, ids: map.ids, names, x, y, w, h, tone, byTone, regions, blocks,
+    hardness: Uint8Array.from(map.hardness),
+    neighborhood: map.neighborhood,
+    rows: new Map(map.ids.map((id, tile) => [id, tile])),
+  }
+}
+
+/** Takes a band from the top of every region: a label that lies on names leaves both unreadable. */
+function makeRoomForLabels(regions: Region[], x: Float64Array, y: Float64Array, w: Float64Array, h: Float64Array) {
+  for (const region of regions) region.band = Math.min(0.028, region.h * 0.12)
+  for (let tile = 0; tile < x.length; tile++) {
+    const [cx, cy] = [x[tile]! + w[tile]! / 2, y[tile]! + h[tile]! / 2]
+    const region = regions.find((r) => cx >= r.x && cx <= r.x + r.w && cy >= r.y && cy <= r.y + r.h)
+    if (!region) continue
+    const share = (region.h - region.band) / region.h
+    y[tile] = region.y + region.band + (y[tile]! - region.y) * share
+    h[tile] = h[tile]! * share
+  }
+}
+
+/** The words that most of these names share, in the order of the first; else the first name. */
+function inCommon(names: string[]): string {
+  const words = names.map((name) => name.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 1))
+  const shared = (words[0] ?? []).filter((word) => words.filter((other) => other.includes(word)).length > names.length * 0.6)
+  return shared.length > 0 ? shared.join(' ') : (names[0] ?? '')
+}
+
+/** The tile at a place. */
+export function tileAt({ size, x, y, w, h }: Scene, px: number, py: number): number {
+  for (let tile = 0; tile < size; tile++)
+    if (px >= x[tile]! && px < x[tile]! + w[tile]! && py >= y[tile]! && py < y[tile]! + h[tile]!) return tile
+  return -1
+}
+
+/** The next tile in a direction: the nearest one, sideways counting double. */
+export function tileTowards(scene: Scene, from: number, dx: number, dy: number, aspect: number): number {
+  const center = (tile: number) => [(scene.x[tile]! + scene.w[tile]! / 2) * aspect, scene.y[tile]! + scene.h[tile]! / 2] as const
+  const [fx, fy] = center(from)
+  let [best, least] = [from, Infinity]
+  for (let tile = 0; tile < scene.size; tile++) {
+    const [cx, cy] = center(tile)
+    const along = (cx - fx) * dx + (cy - fy) * dy
+    if (tile === from || along <= 1e-9) continue
+    const across = Math.abs((cx - fx) * dy) + Math.abs((cy - fy) * dx)
+    const cost = along + 2 * across
+    if (cost < least) [best, least] = [tile, cost]
+  }
+  return best
+}
