@@ -57,7 +57,7 @@ function map() {
   const skills = invented
     ? Array.from({ length: invented }, (_, n) => ({ skill: `area-${Math.floor(n / 40)}/skill-${n}`, name: `${['convert', 'review', 'draft', 'score', 'query'][n % 5]}-${['tables', 'invoices', 'glucose', 'contracts', 'flights', 'notebooks'][Math.floor(n / 7) % 6]}-${n}`, neighborhood: Math.floor(n / 6) }))
     : rows
-  const answer = { skills: skills.length, ids: [], names: [], x: [], y: [], w: [], h: [], neighborhood: [], hardness: [], regions: [] }
+  const answer = { skills: skills.length, aspect: 1.5, judged: false, ids: [], names: [], x: [], y: [], w: [], h: [], neighborhood: [], hardness: [], regions: [] }
   const put = (list, x, y, w, h, depth) => {
     if (list.length === 1) {
       const [row] = list
@@ -65,7 +65,7 @@ function map() {
       answer.names.push(row.name)
       for (const [key, value] of Object.entries({ x, y, w, h })) answer[key].push(Math.round(value))
       answer.neighborhood.push(row.neighborhood)
-      answer.hardness.push(Math.round(100 * random(row.neighborhood + 1) ** 1.6))
+      answer.hardness[row.neighborhood] = Math.round(100 * random(row.neighborhood + 1) ** 1.6)
       return
     }
     if (list.length <= (invented ? 400 : 24) && !depth) {
@@ -73,7 +73,10 @@ function map() {
       const label = invented ? `region · ${list[0].name.split('-').slice(0, 2).join(' · ')}` : list[0].skill.split('/')[0].replaceAll('-', ' · ')
       answer.regions.push({ x: Math.round(x), y: Math.round(y), w: Math.round(w), h: Math.round(h), label })
     }
-    const half = Math.ceil(list.length / 2)
+    let half = Math.ceil(list.length / 2)
+    // A neighborhood is cut only where nothing else is left to cut.
+    const whole = [...list.keys()].slice(1).filter((at) => list[at].neighborhood !== list[at - 1].neighborhood)
+    if (whole.length) half = whole.reduce((best, at) => (Math.abs(at - half) < Math.abs(best - half) ? at : best))
     const share = half / list.length
     if (w * 1.5 > h) {
       put(list.slice(0, half), x, y, w * share, h, depth)
@@ -156,23 +159,23 @@ const answers = [
     const offset = Number(query.get('offset') ?? 0)
     return { total: found.length, skills: found.slice(offset, offset + Number(query.get('limit') ?? 100)), ...fresh() }
   }],
-  ['GET', /^skills\/(.+)$/, ([id]) => ({ ...rows.find((row) => row.skill === id), path: join(library, id, 'SKILL.md'), members: rows.filter((row) => row.skill.split('/')[0] === id.split('/')[0]).length, ...fresh() })],
-  ['GET', /^pages$/, () => cli('page review')],
+  ['GET', /^skills\/(.+)$/, ([id]) => ({ ...rows.find((row) => row.skill === id), path: join(library, id, 'SKILL.md'), members: rows.filter((row) => row.skill.split('/')[0] === id.split('/')[0]).map((row) => row.skill), cut: false, line: null, ...fresh() })],
+  ['GET', /^pages$/, async () => ({ total: 3, ...(await cli('page review')) })],
   ['GET', /^pages\/(.+)$/, ([id]) => page(id)],
   ['PUT', /^pages\/(.+)$/, async ([id], edit) => ({ ...(await page(id)), ...edit, cases: edit.boundary, status: 'pinned' })],
   ['POST', /^pages\/(.+)\/(pin|unpin|rewrite)$/, async ([id, what]) => ({ ...(await page(id)), status: what === 'pin' ? 'pinned' : 'written' })],
   ['GET', /^neighbors\/(.+)$/, ([id]) => cli('neighbors', id)],
   ['GET', /^losses\/(.+)$/, async ([id]) => {
     const { rivals } = await cli('neighbors', id)
-    return { skill: id, requests: 9, judged: true, lost: rivals.slice(0, 2).map((rival, n) => ({ to: rival.skill, name: rival.name, weight: 2 - n, requests: [{ query: 'q1', text: 'QT 380 at 110 bpm, which of the formulas, if the tracing has a paced rhythm?' }] })), ...fresh() }
+    return { skill: id, requests: 9, won: 7, judged: true, lost: rivals.slice(0, 2).map((rival, n) => ({ to: rival.skill, name: rival.name, weight: 2 - n, requests: [{ query: 'q1', text: 'QT 380 at 110 bpm, which of the formulas, if the tracing has a paced rhythm?' }] })), ...fresh() }
   }],
   ['GET', /^graph\/(.+)$/, ([id]) => graph(id)],
   ['GET', /^doctor$/, () => cli('doctor')],
   ['GET', /^ledger$/, () => ({ calls: 12, cost_usd: 0.31, spend: [{ day: '2026-11-17', model: 'gpt-4o-mini', purpose: 'pages', calls: 12, failed: 0, unfinished: 0, usage: { input: 12000, cached: 4000, output: 3000 }, cost_usd: 0.31, unpriced: 0 }] })],
   ['GET', /^lab$/, () => ({ available: false })],
-  ['GET', /^jobs$/, () => jobs],
+  ['GET', /^jobs$/, () => ({ jobs })],
   ['POST', /^compile$/, () => {
-    const job = { job: jobs.length + 1, kind: 'compile', state: 'running', step: 'pages', done: 0, all: 40, calls: 0, cost_usd: 0, seconds: 0 }
+    const job = { job: String(jobs.length + 1), kind: 'compile', state: 'running', step: 'pages', done: 0, all: 40, calls: 0, cost_usd: 0, seconds: 0 }
     jobs.unshift(job)
     const timer = setInterval(() => {
       job.done += 1

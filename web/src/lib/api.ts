@@ -12,11 +12,11 @@ export interface Freshness {
 }
 
 export interface Compiling {
-  job: string | number | null
+  job: string | null
   step: string
   done: number
   all: number
-  since_ms?: number
+  since_ms?: number | null
 }
 
 export interface Library extends Freshness {
@@ -40,7 +40,11 @@ export interface Library extends Freshness {
   encoder: string | null
   judged: boolean
   compiling: Compiling | null
+  /** Why the library as it is now cannot be compiled. */
+  failed?: string | null
   may_edit: boolean
+  /** The model that may write pages, where whoever started the server named one. */
+  model?: string | null
   store: string
 }
 
@@ -131,14 +135,14 @@ export interface SkillsAnswer extends Freshness {
   skills: SkillRow[]
 }
 
-export interface SkillAnswer extends Freshness {
-  skill: string
-  name: string
-  description: string
+export interface SkillAnswer extends SkillRow, Freshness {
   content: string
+  /** Was the content cut, because it is too long to be shown? */
+  cut: boolean
   path: string
-  neighborhood: number
-  members: number
+  line: number | null
+  /** All skills of its neighborhood, itself included. */
+  members: string[]
 }
 
 export type Status = 'written' | 'fallback' | 'pinned'
@@ -157,7 +161,7 @@ export interface Check {
 /** Where a sentence of a page was taken from: characters of a description or content. */
 export interface Origin {
   skill: string
-  part?: 'description' | 'content'
+  part: 'description' | 'content'
   start: number
   end: number
 }
@@ -189,10 +193,8 @@ export interface PageEdit {
   body: string
 }
 
-export interface ReviewAnswer extends Freshness {
-  flagged: number
-  fallback: number
-  rules: { rule: string; skills: number; breaks: boolean; examples: string[] }[]
+export interface PagesAnswer extends Freshness {
+  total: number
   pages: PageAnswer[]
 }
 
@@ -223,7 +225,10 @@ export interface NeighborsAnswer extends Freshness {
 
 export interface LossesAnswer extends Freshness {
   skill: string
+  name: string
+  /** Judged requests that belong to it. */
   requests: number
+  won: number
   judged: boolean
   lost: { to: string; name: string; requests: { query: string; text: string }[]; weight: number }[]
 }
@@ -254,6 +259,8 @@ export interface GraphAnswer extends Freshness {
 /** The library from above, by columns; lengths are in ten-thousandths of the map's sides. */
 export interface MapAnswer extends Freshness {
   skills: number
+  /** Width by height. */
+  aspect: number
   ids: string[]
   names: string[]
   x: number[]
@@ -261,7 +268,9 @@ export interface MapAnswer extends Freshness {
   w: number[]
   h: number[]
   neighborhood: number[]
+  /** By the number of a neighborhood: how hard its skills are to tell apart, 0 to 100. */
   hardness: number[]
+  judged: boolean
   regions: { x: number; y: number; w: number; h: number; label: string }[]
 }
 
@@ -279,6 +288,7 @@ export interface Finding {
 
 export interface DoctorAnswer {
   skills: number
+  roots: string[]
   findings: Finding[]
 }
 
@@ -291,16 +301,29 @@ export interface CompileRequest {
 }
 
 export interface Job {
-  job: string | number
+  job: string
   kind: string
   state: 'running' | 'done' | 'failed' | 'stopped'
   step: string
   done: number
   all: number
   calls: number
-  cost_usd: number
+  /** Absent where the model has no price. */
+  cost_usd: number | null
   seconds: number
+  plan?: Plan | null
   error?: string | null
+}
+
+/** What a model would be asked. */
+export interface Plan {
+  calls: number
+  /** Answers that are in the ledger already. */
+  known: number
+  input_tokens: number
+  output_tokens: number
+  cost_usd: number | null
+  seconds: number
 }
 
 export interface Spend {
@@ -398,7 +421,7 @@ export const api = {
     ask<SkillsAnswer>(`skills${query(of)}`, { signal }),
   skill: (id: string, signal?: AbortSignal) => ask<SkillAnswer>(`skills/${segment(id)}`, { signal }),
   page: (id: string, signal?: AbortSignal) => ask<PageAnswer>(`pages/${segment(id)}`, { signal }),
-  flagged: (signal?: AbortSignal) => ask<ReviewAnswer>('pages?flagged=true', { signal }),
+  flagged: (signal?: AbortSignal) => ask<PagesAnswer>('pages?flagged=true&limit=200', { signal }),
   edit: (id: string, body: PageEdit) => ask<PageAnswer>(`pages/${segment(id)}`, { method: 'PUT', body }),
   pin: (id: string) => ask<PageAnswer>(`pages/${segment(id)}/pin`, { method: 'POST' }),
   unpin: (id: string) => ask<PageAnswer>(`pages/${segment(id)}/unpin`, { method: 'POST' }),
@@ -407,9 +430,9 @@ export const api = {
   losses: (id: string, signal?: AbortSignal) => ask<LossesAnswer>(`losses/${segment(id)}`, { signal }),
   graph: (id: string, signal?: AbortSignal) => ask<GraphAnswer>(`graph/${segment(id)}`, { signal }),
   doctor: (signal?: AbortSignal) => ask<DoctorAnswer>('doctor', { signal }),
-  compile: (body: CompileRequest) => ask<{ job: string | number }>('compile', { method: 'POST', body }),
-  jobs: (signal?: AbortSignal) => ask<Job[] | { jobs: Job[] }>('jobs', { signal }),
-  stop: (job: string | number) => ask<unknown>(`jobs/${segment(String(job))}`, { method: 'DELETE' }),
+  compile: (body: CompileRequest) => ask<{ job: string }>('compile', { method: 'POST', body }),
+  jobs: (signal?: AbortSignal) => ask<{ jobs: Job[] }>('jobs', { signal }),
+  stop: (job: string) => ask<unknown>(`jobs/${segment(job)}`, { method: 'DELETE' }),
   ledger: (signal?: AbortSignal) => ask<LedgerAnswer>('ledger', { signal }),
   lab: (signal?: AbortSignal) => ask<{ available: boolean }>('lab', { signal }),
 }

@@ -3,7 +3,8 @@
 export const number = (n: number) => n.toLocaleString('en')
 export const plural = (n: number, one: string, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`
 export const percent = (share: number) => `${Math.round(share * 100)} %`
-export const money = (usd: number) => (usd === 0 ? '$0' : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`)
+/** An amount; a model without a price has none. */
+export const money = (usd: number | null) => (usd === null ? 'no price' : usd === 0 ? '$0' : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`)
 
 export function seconds(s: number): string {
   if (s < 10) return `${s.toFixed(1)} s`

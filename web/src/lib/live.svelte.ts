@@ -30,12 +30,11 @@ class Live {
     void this.load()
     void listen('events', new AbortController().signal, ({ event, data }) => {
       if (event === 'generation') {
-        const { generation } = data as { generation: number }
-        if (generation !== this.generation || !this.library) void this.load()
+        const { generation, stale } = data as { generation: number; stale?: boolean }
+        if (generation !== this.generation || (stale ?? false) !== this.library?.stale) void this.load()
       } else if (event === 'compiling') {
         this.compiling = data as Compiling | null
-        // The last word of a compilation has nothing left to do: what it made is in the library's state.
-        if (!this.compiling?.step || this.compiling.done >= this.compiling.all) void this.load()
+        if (!this.compiling) void this.load()
       }
       return 'go-on'
     })

@@ -12,7 +12,7 @@ export function marked(text: string, start: number, end: number): Marked {
 }
 
 export function markIn(document: SkillAnswer, part: 'description' | 'content', origin: Origin | null | undefined): Marked {
-  const here = origin && origin.skill === document.skill && (origin.part ?? 'content') === part
+  const here = origin && origin.skill === document.skill && origin.part === part
   return here ? marked(document[part], origin.start, origin.end) : [document[part], '', '']
 }
 

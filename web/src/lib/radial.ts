@@ -41,7 +41,7 @@ export function layout(graph: GraphAnswer, width: number, height: number): { spo
     const angle = -Math.PI / 2 + (2 * Math.PI * n) / around.length
     // Every second one of many a little nearer, so that labels have room.
     const reach = around.length > 10 && n % 2 ? 0.74 : 1
-    const rx = width / 2 - (narrow ? 62 : 110)
+    const rx = width / 2 - (narrow ? 62 : 84)
     const ry = height / 2 - 30
     return spot(node, cx + rx * reach * Math.cos(angle), cy + ry * reach * Math.sin(angle), room)
   })

@@ -4,8 +4,8 @@ import type { Job } from './api'
 import { listen } from './events'
 
 /** Follows a job until it ends. */
-export function watch(job: string | number, signal: AbortSignal, each: (job: Job) => void, ended: () => void) {
-  void listen(`jobs/${encodeURIComponent(String(job))}/events`, signal, ({ event, data }) => {
+export function watch(job: string, signal: AbortSignal, each: (job: Job) => void, ended: () => void) {
+  void listen(`jobs/${encodeURIComponent(job)}/events`, signal, ({ event, data }) => {
     if (event !== 'progress' && event !== 'end') return 'go-on'
     if (data && typeof data === 'object' && 'state' in data) each(data as Job)
     if (event !== 'end') return 'go-on'

@@ -21,6 +21,8 @@ export interface Painting {
   hits: number[] | undefined
   focused: number
   hovered: number
+  /** A picture of all tiles, for the moments in which the map moves. */
+  stored?: CanvasImageSource | undefined
 }
 
 interface Placed {
@@ -30,9 +32,12 @@ interface Placed {
   h: number
 }
 
-/** Pixels that a tile needs for a name. */
+/** Pixels that a tile needs for a name; where it is narrow and tall, the name stands upright. */
 const NAME_WIDTH = 46
 const NAME_HEIGHT = 15
+const UPRIGHT_HEIGHT = 50
+/** Tiles are at least so wide where there is a look for names at all. */
+const NAMES_FROM = 18
 /** Hits that carry their names on a map too far away for names. */
 const NAMED_HITS = 12
 
@@ -43,28 +48,42 @@ export function paint(ctx: CanvasRenderingContext2D, on: Painting) {
   ctx.fillRect(0, 0, width, height)
   ctx.textBaseline = 'middle'
 
-  const average = (width * on.view.zoom) / Math.sqrt(Math.max(scene.size, 1))
-  const gap = average < 7 ? 0 : average < 26 ? 1 : 1.5
-  for (const [tone, tiles] of scene.byTone.entries()) {
-    ctx.fillStyle = tones.tiles[tone]!
-    for (const tile of tiles) fill(ctx, on, tile, gap)
-  }
-  edges(ctx, on, average)
+  const average = averageWidth(on)
+  if (on.stored) {
+    const { left, top, zoom } = on.view
+    ctx.imageSmoothingQuality = 'medium'
+    ctx.drawImage(on.stored, left, top, width * zoom, height * zoom)
+  } else paintTiles(ctx, on)
   if (hits) {
     ctx.fillStyle = tones.veil
     ctx.fillRect(0, 0, width, height)
     for (const tile of hits) {
       ctx.fillStyle = tones.tiles[scene.tone[tile]!]!
-      fill(ctx, on, tile, gap)
+      fill(ctx, on, tile, gapAt(average))
     }
   }
   const taken: Placed[] = []
   if (hits) markHits(ctx, on, hits, taken)
   regionNames(ctx, on, average, taken)
-  if (average >= NAME_WIDTH * 0.8) names(ctx, on, hits)
+  if (average >= NAMES_FROM) names(ctx, on, hits)
   else if (!hits) blockNames(ctx, on, taken)
   if (on.hovered >= 0 && on.hovered !== on.focused) ring(ctx, on, on.hovered, 1.5)
   if (on.focused >= 0) ring(ctx, on, on.focused, 3)
+}
+
+/** Pixels from one tile to the next, about. */
+const averageWidth = ({ width, view, scene }: Painting) => (width * view.zoom) / Math.sqrt(Math.max(scene.size, 1))
+const gapAt = (average: number) => (average < 7 ? 0 : average < 26 ? 1 : 1.5)
+
+/** Tiles, and the strips of paper between neighborhoods and between regions. */
+export function paintTiles(ctx: CanvasRenderingContext2D, on: Painting) {
+  const average = averageWidth(on)
+  const gap = gapAt(average)
+  for (const [tone, tiles] of on.scene.byTone.entries()) {
+    ctx.fillStyle = on.tones.tiles[tone]!
+    for (const tile of tiles) fill(ctx, on, tile, gap)
+  }
+  edges(ctx, on, average)
 }
 
 function place({ view, width, height }: Painting, box: Box): Placed {
@@ -92,7 +111,6 @@ function fill(ctx: CanvasRenderingContext2D, on: Painting, tile: number, gap: nu
   ctx.fillRect(left, top, Math.max(Math.round(x1 * pixels) / pixels - left - gap, 0.5), Math.max(Math.round(y1 * pixels) / pixels - top - gap, 0.5))
 }
 
-/** Neighborhoods and regions are set apart by strips of paper. */
 function edges(ctx: CanvasRenderingContext2D, on: Painting, average: number) {
   ctx.strokeStyle = on.tones.paper
   if (average > 9) {
@@ -118,17 +136,26 @@ function edges(ctx: CanvasRenderingContext2D, on: Painting, average: number) {
 function names(ctx: CanvasRenderingContext2D, on: Painting, hits: number[] | undefined) {
   const { scene, tones } = on
   const tiles = hits ?? scene.x.keys()
+  ctx.textAlign = 'left'
   for (const tile of tiles) {
     const box = place(on, tileBox(scene, tile))
-    if (box.w < NAME_WIDTH || box.h < NAME_HEIGHT || !seen(box, on)) continue
-    const px = Math.max(10.5, Math.min(14, box.w / 8.5))
+    if (!seen(box, on)) continue
+    const upright = box.w < NAME_WIDTH && box.h >= UPRIGHT_HEIGHT
+    if (box.w < (upright ? NAME_HEIGHT : NAME_WIDTH) || box.h < NAME_HEIGHT) continue
+    const [long, high] = upright ? [box.h, box.w] : [box.w, box.h]
+    const px = Math.max(10.5, Math.min(14, long / 8.5, upright ? 11.5 : 14))
     const line = px * 1.2
-    const lines = wrap(ctx, scene.names[tile]!, on.sans, px, box.w - 10, Math.max(1, Math.floor((box.h - 4) / line)))
+    const lines = wrap(ctx, scene.names[tile]!, on.sans, px, long - 10, Math.max(1, Math.floor((high - 4) / line)))
     ctx.font = `${px}px ${on.sans}`
     ctx.fillStyle = tones.names[scene.tone[tile]!]!
-    ctx.textAlign = 'left'
-    const top = box.y + Math.min(box.h / 2 - ((lines.length - 1) * line) / 2, 6 + line / 2)
-    lines.forEach((text, n) => ctx.fillText(text, box.x + 5, top + n * line))
+    const top = Math.min(high / 2 - ((lines.length - 1) * line) / 2, 6 + line / 2)
+    if (upright) {
+      ctx.save()
+      ctx.translate(box.x, box.y + box.h)
+      ctx.rotate(-Math.PI / 2)
+      lines.forEach((text, n) => ctx.fillText(text, 5, top + n * line))
+      ctx.restore()
+    } else lines.forEach((text, n) => ctx.fillText(text, box.x + 5, box.y + top + n * line))
   }
 }
 
@@ -146,36 +173,40 @@ function blockNames(ctx: CanvasRenderingContext2D, on: Painting, taken: Placed[]
   }
 }
 
-/** In the band of a region where that is high enough; else across it, as long as no skill has a name. */
+/** In the band of a region where that is high enough; else across it, a term a line, as long as no skill has a name. */
 function regionNames(ctx: CanvasRenderingContext2D, on: Painting, average: number, taken: Placed[]) {
   const face = `600 ${on.serif}`
   const regions = on.scene.regions.filter((region) => region.label !== '')
   for (const region of [...regions].sort((a, b) => b.w * b.h - a.w * a.h)) {
     const box = place(on, region)
     if (!seen(box, on)) continue
-    const band = (region.band / region.h) * box.h
-    const inBand = band >= 13
-    if (!inBand && average >= NAME_WIDTH) continue
-    const natural = widthAt10(ctx, region.label, face)
-    const px = inBand ? Math.min(17, band * 0.8) : Math.max(11.5, Math.min(19, ((box.w - 8) / natural) * 10))
     const left = Math.max(box.x, 0)
-    const room = Math.min(box.x + box.w, on.width) - left
-    if (room < 50) continue
-    const [text] = wrap(ctx, region.label, face, px, room - 6, 1)
-    const width = (widthAt10(ctx, text!, face) * px) / 10
-    const font = `600 ${px}px ${on.serif}`
-    if (inBand) {
-      ctx.font = font
+    const room = Math.min(box.x + box.w, on.width) - left - 8
+    const band = (region.band / region.h) * box.h
+    if (band >= 13) {
+      if (room < 30) continue
+      const px = Math.min(17, band * 0.8)
+      const [text] = wrap(ctx, region.label, face, px, room, 1)
+      ctx.font = `600 ${px}px ${on.serif}`
       ctx.fillStyle = on.tones.ink
       ctx.textAlign = 'left'
-      ctx.fillText(text!, left + 4, box.y + band / 2)
-      taken.push({ x: left + 4, y: box.y, w: width, h: band })
-      continue
+      ctx.fillText(text!, left + 3, box.y + band / 2)
+      taken.push({ x: left, y: box.y, w: room, h: band })
+    } else if (average < NAMES_FROM) {
+      const px = Math.max(11.5, Math.min(16, box.w / 9))
+      const line = px * 1.08
+      const lines = region.label.split(' · ').slice(0, Math.max(1, Math.floor(box.h / line)))
+      const shown = lines.map((term) => wrap(ctx, term, face, px, box.w - 4, 1)[0]!)
+      const high = shown.length * line
+      shown.forEach((text, n) => {
+        const width = (widthAt10(ctx, text, face) * px) / 10
+        const y = box.y + box.h / 2 - high / 2 + (n + 0.5) * line
+        const at = { x: box.x + (box.w - width) / 2, y: y - line / 2, w: width, h: line }
+        if (taken.some((other) => overlap(other, at))) return
+        taken.push(at)
+        haloed(ctx, on, text, at.x, y, `600 ${px}px ${on.serif}`)
+      })
     }
-    const at = { x: box.x + (box.w - width) / 2 - 3, y: box.y + box.h / 2 - px / 2 - 2, w: width + 6, h: px + 4 }
-    if (taken.some((other) => overlap(other, at))) continue
-    taken.push(at)
-    haloed(ctx, on, text!, at.x + 3, box.y + box.h / 2, font)
   }
 }
 
@@ -198,7 +229,7 @@ function markHits(ctx: CanvasRenderingContext2D, on: Painting, hits: number[], t
   }
   for (const tile of hits.slice(0, NAMED_HITS)) {
     const box = place(on, tileBox(scene, tile))
-    if (!seen(box, on) || box.w >= NAME_WIDTH) continue
+    if (!seen(box, on) || box.w >= NAME_WIDTH || (box.w >= NAME_HEIGHT && box.h >= UPRIGHT_HEIGHT)) continue
     const px = 12
     const [text] = wrap(ctx, scene.names[tile]!, on.sans, px, 190, 1)
     const width = (widthAt10(ctx, text!, on.sans) * px) / 10 + 10

@@ -51,18 +51,15 @@ export const TONES = 7
 /** From easy to hard; 0 is kept for skills that stand alone. */
 export const toneOf = (hardness: number) => 1 + Math.min(TONES - 2, Math.floor((hardness / 100) * (TONES - 1)))
 
-export function scene(map: MapAnswer): Scene {
+/** For a window that is upright where the map is not, the map is laid on its side: tiles keep their shape. */
+export function scene(map: MapAnswer, upright: boolean): Scene {
   const size = map.ids.length
-  const columns = [map.x, map.y, map.w, map.h].map((column) => Float64Array.from(column, (v) => v / SIDE))
-  const [x, y, w, h] = columns as [Float64Array, Float64Array, Float64Array, Float64Array]
-  const regions = map.regions.map((region) => ({
-    x: region.x / SIDE,
-    y: region.y / SIDE,
-    w: region.w / SIDE,
-    h: region.h / SIDE,
-    label: label(region.label, 60),
-    band: 0,
-  }))
+  const share = (column: number[]) => Float64Array.from(column, (v) => v / SIDE)
+  const [x, y, w, h] = upright ? [share(map.y), share(map.x), share(map.h), share(map.w)] : [share(map.x), share(map.y), share(map.w), share(map.h)]
+  const regions = map.regions.map((region) => {
+    const [x, y, w, h] = upright ? [region.y, region.x, region.h, region.w] : [region.x, region.y, region.w, region.h]
+    return { x: x / SIDE, y: y / SIDE, w: w / SIDE, h: h / SIDE, label: label(region.label, 60), band: 0 }
+  })
   makeRoomForLabels(regions, x, y, w, h)
 
   const members = new Map<number, number[]>()
@@ -74,24 +71,22 @@ export function scene(map: MapAnswer): Scene {
   const names = map.names.map((name, tile) => label(name, 80) || label(map.ids[tile] ?? '', 80))
   const blocks: Block[] = []
   const tone = new Uint8Array(size)
-  for (const tiles of members.values()) {
+  for (const [of, tiles] of members) {
     if (tiles.length < 2) continue
-    for (const tile of tiles) tone[tile] = toneOf(map.hardness[tile] ?? 0)
+    for (const tile of tiles) tone[tile] = toneOf(map.hardness[of] ?? 0)
     const left = Math.min(...tiles.map((tile) => x[tile]!))
     const top = Math.min(...tiles.map((tile) => y[tile]!))
-    blocks.push({
-      x: left,
-      y: top,
-      w: Math.max(...tiles.map((tile) => x[tile]! + w[tile]!)) - left,
-      h: Math.max(...tiles.map((tile) => y[tile]! + h[tile]!)) - top,
-      label: inCommon(tiles.map((tile) => names[tile]!)),
-      size: tiles.length,
-    })
+    const width = Math.max(...tiles.map((tile) => x[tile]! + w[tile]!)) - left
+    const height = Math.max(...tiles.map((tile) => y[tile]! + h[tile]!)) - top
+    // A neighborhood that lies scattered has no edge of its own.
+    const covered = tiles.reduce((sum, tile) => sum + w[tile]! * h[tile]!, 0)
+    if (covered < 0.8 * width * height) continue
+    blocks.push({ x: left, y: top, w: width, h: height, label: inCommon(tiles.map((tile) => names[tile]!)), size: tiles.length })
   }
   const byTone = Array.from({ length: TONES }, (_, of) => Uint32Array.from([...tone.keys()].filter((tile) => tone[tile] === of)))
   return {
     size, ids: map.ids, names, x, y, w, h, tone, byTone, regions, blocks,
-    hardness: Uint8Array.from(map.hardness),
+    hardness: Uint8Array.from(map.neighborhood, (of) => map.hardness[of] ?? 0),
     neighborhood: map.neighborhood,
     rows: new Map(map.ids.map((id, tile) => [id, tile])),
   }
