@@ -195,6 +195,7 @@ const answers = [
 createServer(async (request, response) => {
   const url = new URL(request.url, 'http://localhost')
   const path = url.pathname
+  if (path === '/readyz') return response.end('{}')
   if (path.startsWith('/v1/')) {
     const rest = path.slice(4)
     const watched = /^jobs\/(.+)\/events$/.exec(rest)
@@ -241,4 +242,6 @@ createServer(async (request, response) => {
     response.writeHead(404)
     response.end()
   }
-}).listen(flag('--port', 4173), '127.0.0.1', () => console.log(`http://127.0.0.1:${flag('--port', 4173)}/#token=dev`))
+}).listen(flag('--port', 4173), '127.0.0.1', function () {
+  console.log(`http://127.0.0.1:${this.address().port}/#token=dev`)
+})

@@ -65,8 +65,10 @@ export function paint(ctx: CanvasRenderingContext2D, on: Painting) {
   const taken: Placed[] = []
   if (hits) markHits(ctx, on, hits, taken)
   regionNames(ctx, on, average, taken)
-  if (average >= NAMES_FROM) names(ctx, on, hits)
-  else if (!hits) blockNames(ctx, on, taken)
+  // A neighborhood has names on all its tiles or one name for all: both at once would be a puzzle.
+  const whole = on.scene.blocks.map((block) => average < NAMES_FROM || !fits(place(on, block), block.size))
+  if (average >= NAMES_FROM) names(ctx, on, hits, whole)
+  if (!hits) blockNames(ctx, on, whole, taken)
   if (on.hovered >= 0 && on.hovered !== on.focused) ring(ctx, on, on.hovered, 1.5)
   if (on.focused >= 0) ring(ctx, on, on.focused, 3)
 }
@@ -133,11 +135,18 @@ function edges(ctx: CanvasRenderingContext2D, on: Painting, average: number) {
   }
 }
 
-function names(ctx: CanvasRenderingContext2D, on: Painting, hits: number[] | undefined) {
+/** Would most of so many tiles in a box have room for names? */
+function fits({ w, h }: Placed, size: number): boolean {
+  const side = Math.sqrt((w * h) / size)
+  return side >= NAME_WIDTH * 1.1
+}
+
+function names(ctx: CanvasRenderingContext2D, on: Painting, hits: number[] | undefined, whole: boolean[]) {
   const { scene, tones } = on
   const tiles = hits ?? scene.x.keys()
   ctx.textAlign = 'left'
   for (const tile of tiles) {
+    if (!hits && whole[scene.blockOf[tile]!]) continue
     const box = place(on, tileBox(scene, tile))
     if (!seen(box, on)) continue
     const upright = box.w < NAME_WIDTH && box.h >= UPRIGHT_HEIGHT
@@ -159,17 +168,22 @@ function names(ctx: CanvasRenderingContext2D, on: Painting, hits: number[] | und
   }
 }
 
-function blockNames(ctx: CanvasRenderingContext2D, on: Painting, taken: Placed[]) {
-  for (const block of on.scene.blocks) {
+function blockNames(ctx: CanvasRenderingContext2D, on: Painting, whole: boolean[], taken: Placed[]) {
+  for (const [n, block] of on.scene.blocks.entries()) {
+    if (!whole[n]) continue
     const box = place(on, block)
-    if (box.w < 52 || box.h < 13 || !seen(box, on)) continue
+    if (box.w < 40 || box.h < 13 || !seen(box, on)) continue
     const px = 11
-    const [text] = wrap(ctx, block.label, on.sans, px, box.w - 4, 1)
-    const width = (widthAt10(ctx, text!, on.sans) * px) / 10
-    const at = { x: box.x + (box.w - width) / 2, y: box.y + box.h / 2 - px / 2, w: width, h: px }
+    const line = px * 1.15
+    const lines = wrap(ctx, block.label, on.sans, px, box.w - 6, Math.max(1, Math.min(3, Math.floor(box.h / line) - 1)))
+    const width = (Math.max(...lines.map((text) => widthAt10(ctx, text, on.sans))) * px) / 10
+    const at = { x: box.x + (box.w - width) / 2, y: box.y + (box.h - lines.length * line) / 2, w: width, h: lines.length * line }
     if (taken.some((other) => overlap(other, at))) continue
     taken.push(at)
-    haloed(ctx, on, text!, at.x, box.y + box.h / 2, `${px}px ${on.sans}`)
+    lines.forEach((text, n) => {
+      const x = box.x + (box.w - (widthAt10(ctx, text, on.sans) * px) / 10) / 2
+      haloed(ctx, on, text, x, at.y + (n + 0.5) * line, `${px}px ${on.sans}`, { ink: on.tones.names[block.tone]!, halo: on.tones.tiles[block.tone]! })
+    })
   }
 }
 
@@ -195,7 +209,7 @@ function regionNames(ctx: CanvasRenderingContext2D, on: Painting, average: numbe
     } else if (average < NAMES_FROM) {
       const px = Math.max(11.5, Math.min(16, box.w / 9))
       const line = px * 1.08
-      const lines = region.label.split(' · ').slice(0, Math.max(1, Math.floor(box.h / line)))
+      const lines = region.label.split(' · ').slice(0, Math.max(1, Math.floor((box.h * 0.5) / line)))
       const shown = lines.map((term) => wrap(ctx, term, face, px, box.w - 4, 1)[0]!)
       const high = shown.length * line
       shown.forEach((text, n) => {
@@ -259,14 +273,14 @@ function ring(ctx: CanvasRenderingContext2D, on: Painting, tile: number, weight:
   ctx.strokeRect(...box)
 }
 
-function haloed(ctx: CanvasRenderingContext2D, { tones }: Painting, text: string, x: number, y: number, font: string) {
+function haloed(ctx: CanvasRenderingContext2D, { tones }: Painting, text: string, x: number, y: number, font: string, { ink, halo } = { ink: tones.ink, halo: tones.halo }) {
   ctx.font = font
   ctx.textAlign = 'left'
   ctx.lineJoin = 'round'
   ctx.lineWidth = 4
-  ctx.strokeStyle = tones.halo
+  ctx.strokeStyle = halo
   ctx.strokeText(text, x, y)
-  ctx.fillStyle = tones.ink
+  ctx.fillStyle = ink
   ctx.fillText(text, x, y)
 }
 

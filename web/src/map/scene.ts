@@ -23,6 +23,7 @@ export interface Block extends Box {
   /** What its names have in common. */
   label: string
   size: number
+  tone: number
 }
 
 export interface Scene {
@@ -41,6 +42,8 @@ export interface Scene {
   byTone: Uint32Array[]
   regions: Region[]
   blocks: Block[]
+  /** The block of each tile; -1 for one that is alone or whose neighborhood lies scattered. */
+  blockOf: Int32Array
   rows: Map<string, number>
 }
 
@@ -71,6 +74,7 @@ export function scene(map: MapAnswer, upright: boolean): Scene {
   const names = map.names.map((name, tile) => label(name, 80) || label(map.ids[tile] ?? '', 80))
   const blocks: Block[] = []
   const tone = new Uint8Array(size)
+  const blockOf = new Int32Array(size).fill(-1)
   for (const [of, tiles] of members) {
     if (tiles.length < 2) continue
     for (const tile of tiles) tone[tile] = toneOf(map.hardness[of] ?? 0)
@@ -81,11 +85,12 @@ export function scene(map: MapAnswer, upright: boolean): Scene {
     // A neighborhood that lies scattered has no edge of its own.
     const covered = tiles.reduce((sum, tile) => sum + w[tile]! * h[tile]!, 0)
     if (covered < 0.8 * width * height) continue
-    blocks.push({ x: left, y: top, w: width, h: height, label: inCommon(tiles.map((tile) => names[tile]!)), size: tiles.length })
+    for (const tile of tiles) blockOf[tile] = blocks.length
+    blocks.push({ x: left, y: top, w: width, h: height, label: inCommon(tiles.map((tile) => names[tile]!)), size: tiles.length, tone: tone[tiles[0]!]! })
   }
   const byTone = Array.from({ length: TONES }, (_, of) => Uint32Array.from([...tone.keys()].filter((tile) => tone[tile] === of)))
   return {
-    size, ids: map.ids, names, x, y, w, h, tone, byTone, regions, blocks,
+    size, ids: map.ids, names, x, y, w, h, tone, byTone, regions, blocks, blockOf,
     hardness: Uint8Array.from(map.neighborhood, (of) => map.hardness[of] ?? 0),
     neighborhood: map.neighborhood,
     rows: new Map(map.ids.map((id, tile) => [id, tile])),
