@@ -136,7 +136,7 @@ test('the page of a served library', async (t) => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('fridericia')
-    await page.getByRole('option', { name: /^qtc-fridericia/ }).waitFor()
+    await page.getByRole('dialog').getByRole('option', { name: /^qtc-fridericia/ }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'qtc-fridericia' }).waitFor()
     assert.deepEqual(faults, [])

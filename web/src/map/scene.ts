@@ -110,11 +110,11 @@ function makeRoomForLabels(regions: Region[], x: Float64Array, y: Float64Array, 
   }
 }
 
-/** The words that most of these names share, in the order of the first; else the first name. */
+/** The words that most of these names share, in the order of the first; else the first name, and how many more. */
 function inCommon(names: string[]): string {
   const words = names.map((name) => name.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 1))
   const shared = (words[0] ?? []).filter((word) => words.filter((other) => other.includes(word)).length > names.length * 0.6)
-  return shared.length > 0 ? shared.join(' ') : (names[0] ?? '')
+  return shared.length > 0 ? shared.join(' ') : `${names[0] ?? ''} +${names.length - 1}`
 }
 
 /** The tile at a place. */
