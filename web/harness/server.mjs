@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 const BINARY = process.env.FINGERPOST_BIN
 const EXAMPLE = new URL('../../examples/library', import.meta.url).pathname
 const STARTS_WITHIN_MS = 120_000
+const TOKEN = 'only-for-these-tests-0123456789'
 
 /** A folder that is gone when the test is. */
 export async function folder(t) {
@@ -39,14 +40,14 @@ export async function serve(library) {
   if (!BINARY) throw new Error('FINGERPOST_BIN must name the binary: FINGERPOST_BIN=target/debug/fingerpost node --test web/tests/')
   const home = dirname(library)
   // Nothing of whoever runs the tests is read or written.
-  const env = { PATH: process.env.PATH, HOME: home, XDG_CACHE_HOME: join(home, 'cache'), XDG_DATA_HOME: join(home, 'data') }
+  const env = { PATH: process.env.PATH, HOME: home, FINGERPOST_TOKEN: TOKEN, XDG_CACHE_HOME: join(home, 'cache'), XDG_DATA_HOME: join(home, 'data') }
   const child = spawn(BINARY, ['serve', '--library', library, '--port', '0'], { env, cwd: home, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
-  const address = await new Promise((resolve, reject) => {
+  const origin = await new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`no address within ${STARTS_WITHIN_MS} ms:\n${said}`)), STARTS_WITHIN_MS)
     const hear = (chunk) => {
       said += chunk
-      const found = /http:\/\/\S+#token=\S+/.exec(said)
+      const found = /http:\/\/[\d.]+:\d+/.exec(said)
       if (found) {
         clearTimeout(late)
         resolve(found[0])
@@ -59,9 +60,8 @@ export async function serve(library) {
     child.kill('SIGKILL')
     throw error
   })
-  const origin = new URL(address).origin
   await untilReady(origin)
-  return { address, origin, stop: () => stop(child) }
+  return { address: `${origin}/#token=${TOKEN}`, origin, stop: () => stop(child) }
 }
 
 async function untilReady(origin) {
