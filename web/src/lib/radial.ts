@@ -37,8 +37,10 @@ export function layout(graph: GraphAnswer, width: number, height: number): { spo
     return { node, text, w, h: HEIGHT, x: Math.max(w / 2 + 2, Math.min(width - w / 2 - 2, x)), y }
   }
   const [cx, cy] = [width / 2, height / 2]
+  // Of four or eight, none lies right beside the middle, where labels would touch.
+  const turn = around.length % 4 === 0 ? Math.PI / around.length : 0
   const spots = around.map((node, n) => {
-    const angle = -Math.PI / 2 + (2 * Math.PI * n) / around.length
+    const angle = turn - Math.PI / 2 + (2 * Math.PI * n) / around.length
     // Every second one of many a little nearer, so that labels have room.
     const reach = around.length > 10 && n % 2 ? 0.74 : 1
     const rx = width / 2 - (narrow ? 62 : 84)

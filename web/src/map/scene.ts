@@ -51,8 +51,14 @@ export interface Scene {
 const SIDE = 10_000
 export const TONES = 7
 
-/** From easy to hard; 0 is kept for skills that stand alone. */
-export const toneOf = (hardness: number) => 1 + Math.min(TONES - 2, Math.floor((hardness / 100) * (TONES - 1)))
+/** From easy to hard, as things are in this library; 0 is kept for skills that stand alone. */
+export const toneOf = (hardness: number, hardest: number) => 1 + Math.min(TONES - 2, Math.floor((hardness / hardest) * (TONES - 1)))
+
+/** What counts as hard here: colors that go to the hardest there could be would hardly differ. */
+function hardestOf(hardness: number[]): number {
+  const sorted = hardness.filter((one) => one > 0).sort((a, b) => a - b)
+  return Math.max(10, sorted[Math.floor(sorted.length * 0.96)] ?? 0)
+}
 
 /** For a window that is upright where the map is not, the map is laid on its side: tiles keep their shape. */
 export function scene(map: MapAnswer, upright: boolean): Scene {
@@ -74,10 +80,11 @@ export function scene(map: MapAnswer, upright: boolean): Scene {
   const names = map.names.map((name, tile) => label(name, 80) || label(map.ids[tile] ?? '', 80))
   const blocks: Block[] = []
   const tone = new Uint8Array(size)
+  const hardest = hardestOf(map.hardness)
   const blockOf = new Int32Array(size).fill(-1)
   for (const [of, tiles] of members) {
     if (tiles.length < 2) continue
-    for (const tile of tiles) tone[tile] = toneOf(map.hardness[of] ?? 0)
+    for (const tile of tiles) tone[tile] = toneOf(map.hardness[of] ?? 0, hardest)
     const left = Math.min(...tiles.map((tile) => x[tile]!))
     const top = Math.min(...tiles.map((tile) => y[tile]!))
     const width = Math.max(...tiles.map((tile) => x[tile]! + w[tile]!)) - left
