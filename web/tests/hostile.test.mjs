@@ -18,21 +18,24 @@ const ATTACKS = {
   style: '<style>*{display:none}</style><link rel=stylesheet href=https://example.invalid/x.css>',
 }
 
-const skill = (name, attack) => `---
+const skill = (name, attack, whose, how) => `---
 name: ${JSON.stringify(name)}
-description: ${JSON.stringify(`Convert an invoice table to ${attack} for the tax office, from a scan. ${attack}`)}
+description: ${JSON.stringify(`Convert an invoice table to ${attack} for the ${whose} office by ${how}. ${attack}`)}
 ---
 
 # ${attack}
 
-Convert the invoice table with ${attack}. Never convert a receipt.
+Convert the invoice table with ${attack} by ${how}. The ${whose} office takes no receipt.
 
 ${attack}
 `
 
 test('a hostile library is only text', async (t) => {
   const skills = Object.fromEntries(
-    Object.entries(ATTACKS).flatMap(([kind, attack]) => [[`area/${kind}`, skill(attack, attack)], [`area/${kind}-two`, skill(`${attack} two`, attack)]]),
+    Object.entries(ATTACKS).flatMap(([kind, attack]) => [
+      [`area/${kind}`, skill(attack, attack, 'tax', 'column headings')],
+      [`area/${kind}-two`, skill(`${attack} two`, attack, 'customs', 'row totals in reverse order')],
+    ]),
   )
   const server = await serve(await libraryOf(t, skills))
   t.after(() => server.stop())
@@ -41,6 +44,8 @@ test('a hostile library is only text', async (t) => {
 
   const listed = await (await fetch(`${server.origin}/v1/skills?limit=100`)).json()
   assert.ok(listed.total >= 10, `only ${listed.total} of the hostile skills were loaded`)
+  const given = await Promise.all(listed.skills.map(async ({ skill }) => (await (await fetch(`${server.origin}/v1/pages/${encodeURIComponent(skill)}`)).json()).references.length))
+  assert.ok(Math.max(...given) > 0, 'hostile skills send requests to hostile skills')
   const screens = ['#/', '#/?q=invoice', '#/list', '#/playground?q=convert%20an%20invoice%20table', '#/doctor', '#/compile']
   for (const { skill } of listed.skills) screens.push(`#/skill/${encodeURIComponent(skill)}`, `#/graph/${encodeURIComponent(skill)}`)
 

@@ -10,7 +10,12 @@ export interface Heard {
 }
 
 /** Listens until `signal` is aborted or `each` says that it has heard enough; connects again after a break. */
-export async function listen(path: string, signal: AbortSignal, each: (heard: Heard) => 'go-on' | 'enough') {
+export async function listen(
+  path: string,
+  signal: AbortSignal,
+  each: (heard: Heard) => 'go-on' | 'enough',
+  line: (state: 'open' | 'broken') => void = () => {},
+) {
   let last = ''
   let wait = 500
   while (!signal.aborted) {
@@ -23,6 +28,7 @@ export async function listen(path: string, signal: AbortSignal, each: (heard: He
       if (response.status === 404 || response.status === 401) return
       if (response.ok && response.body) {
         wait = 500
+        line('open')
         const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
         let rest = ''
         for (;;) {
@@ -40,6 +46,7 @@ export async function listen(path: string, signal: AbortSignal, each: (heard: He
     } catch {
       if (signal.aborted) return
     }
+    line('broken')
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(wait * 2, 15_000)
   }

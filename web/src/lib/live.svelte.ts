@@ -5,13 +5,15 @@
 // is there, so nothing jumps.
 
 import { api, Problem, type Compiling, type Library } from './api'
-import { listen } from './events'
+import { listen, type Heard } from './events'
 
 class Live {
   library = $state.raw<Library>()
   problem = $state.raw<Problem>()
   compiling = $state.raw<Compiling | null>(null)
   generation = $state(0)
+  /** Is the server there? What is shown without it may be old. */
+  line = $state<'open' | 'broken'>('open')
   mayEdit = $derived(this.library?.may_edit ?? false)
 
   async load() {
@@ -28,7 +30,7 @@ class Live {
 
   start() {
     void this.load()
-    void listen('events', new AbortController().signal, ({ event, data }) => {
+    const each = ({ event, data }: Heard) => {
       if (event === 'generation') {
         const { generation, stale } = data as { generation: number; stale?: boolean }
         if (generation !== this.generation || (stale ?? false) !== this.library?.stale) void this.load()
@@ -36,7 +38,12 @@ class Live {
         this.compiling = data as Compiling | null
         if (!this.compiling) void this.load()
       }
-      return 'go-on'
+      return 'go-on' as const
+    }
+    void listen('events', new AbortController().signal, each, (line) => {
+      // Another server may have come back, which knows another token.
+      if (line === 'open' && this.line === 'broken') void this.load()
+      this.line = line
     })
   }
 }
