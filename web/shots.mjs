@@ -1,0 +1,34 @@
+// The three pictures of the README: FINGERPOST_BIN=target/release/fingerpost node web/shots.mjs
+
+import { mkdir, stat } from 'node:fs/promises'
+import { launch, open, settled } from './harness/browser.mjs'
+import { SCREENS } from './harness/screens.mjs'
+import { exampleLibrary, serve } from './harness/server.mjs'
+
+const LARGEST = 200_000
+const out = new URL('../docs/images/', import.meta.url).pathname
+const after = []
+const t = { after: (f) => after.unshift(f) }
+
+try {
+  const server = await serve(await exampleLibrary(t))
+  after.unshift(() => server.stop())
+  const browser = await launch()
+  after.unshift(() => browser.close())
+  await mkdir(out, { recursive: true })
+  const { page } = await open(browser, { viewport: { width: 1280, height: 800 } })
+  await page.goto(server.address)
+  for (const name of ['atlas', 'skill', 'playground']) {
+    await page.goto(`${server.origin}/${SCREENS.find((screen) => screen.name === name).hash}`)
+    await settled(page)
+    if (name === 'skill') await page.locator('section.page section', { hasText: 'Body' }).locator('button').first().hover()
+    await page.waitForTimeout(600)
+    const path = `${out}${name}.png`
+    await page.screenshot({ path })
+    const { size } = await stat(path)
+    console.log(`${name}.png: ${Math.round(size / 1000)} kB`)
+    if (size > LARGEST) throw new Error(`${name}.png is larger than ${LARGEST / 1000} kB`)
+  }
+} finally {
+  for (const f of after) await f()
+}
