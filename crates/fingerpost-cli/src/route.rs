@@ -134,6 +134,21 @@ impl ChoosingArgs {
             ..kept
         }
     }
+
+    /// The same for the local chooser, with the candidates that each way of searching brings.
+    pub(crate) fn config(&self, snapshot: &Snapshot) -> (RouteConfig, usize) {
+        let Choosing { pool, cards, answering, .. } = self.over(snapshot.head().protocol.choosing);
+        let config = RouteConfig {
+            none_below: match answering {
+                Answering::Always => 0.0,
+                Answering::OrNone => numbers::none::BELOW,
+            },
+            min_confidence: self.min_confidence,
+            max: self.max.max(1),
+            cards,
+        };
+        (config, pool)
+    }
 }
 
 /// What routes the requests of a library, as the arguments say.
@@ -145,16 +160,7 @@ pub(crate) fn router<'a>(
     global: &Global,
 ) -> anyhow::Result<Router<'a>> {
     let snapshot = &reading.snapshot;
-    let Choosing { pool, cards, answering, .. } = choosing.over(snapshot.head().protocol.choosing);
-    let config = RouteConfig {
-        none_below: match answering {
-            Answering::Always => 0.0,
-            Answering::OrNone => numbers::none::BELOW,
-        },
-        min_confidence: choosing.min_confidence,
-        max: choosing.max.max(1),
-        cards,
-    };
+    let (config, pool) = choosing.config(snapshot);
     let mut router = snapshot.router(config, pool);
     if let Some(by) = retriever {
         let config = config_of(by, View::Full, snapshot.head());
