@@ -102,6 +102,8 @@ pub(crate) enum Verb {
     /// The experiments of the paper behind it all, on its kind of data or your own library.
     #[command(subcommand)]
     Lab(crate::lab::LabVerb),
+    /// Serve a library over HTTP, with a page to look at it.
+    Serve(Box<crate::serve::ServeArgs>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
     /// List, fetch and remove embedding models.

@@ -11,10 +11,10 @@ mod encoder;
 mod eval;
 mod explain;
 mod export;
+mod follow;
 mod import;
 mod lab;
 mod ledger;
-#[expect(dead_code, reason = "the doors that stay open answer from it")]
 mod live;
 mod llm;
 mod model;
@@ -24,6 +24,7 @@ mod page;
 mod progress;
 mod route;
 mod search;
+mod serve;
 mod source;
 mod table;
 
@@ -70,6 +71,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
         Verb::Lab(verb) => lab::run(verb, &arguments.global),
         Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
+        Verb::Serve(serve) => serve::run(serve, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
     }

@@ -104,9 +104,8 @@ impl Contest {
         for at in members.iter().filter_map(|member| self.of.get(member)).flatten() {
             let (request, winner) = &self.requests[*at];
             all += 1;
-            let within = |winner: &SkillIdx| {
-                !request.owners.contains(winner) && members.contains(winner)
-            };
+            let within =
+                |winner: &SkillIdx| !request.owners.contains(winner) && members.contains(winner);
             lost += usize::from(winner.as_ref().is_some_and(within));
         }
         (all > 0).then(|| f64::from(lost as u32) / f64::from(all))

@@ -70,10 +70,10 @@ const LEAST: usize = 3;
 
 /// Looks for every sentence of a page in the skill's own document, and then in the others.
 pub fn sources(page: &Page, own: &Skill, others: &[Skill]) -> Vec<SourcedSentence> {
-    let texts: Vec<Text<'_>> =
-        std::iter::once(own).chain(others.iter().filter(|other| other.id != own.id))
-            .flat_map(|skill| [Text::of(skill, Part::Description), Text::of(skill, Part::Content)])
-            .collect();
+    let texts: Vec<Text<'_>> = std::iter::once(own)
+        .chain(others.iter().filter(|other| other.id != own.id))
+        .flat_map(|skill| [Text::of(skill, Part::Description), Text::of(skill, Part::Content)])
+        .collect();
     let sourced = |field, case, sentence: &str, first: Option<&SkillId>| SourcedSentence {
         field,
         case,
@@ -173,8 +173,7 @@ fn longest_run(asked: &[Word], text: &[Word]) -> Option<(usize, usize)> {
     for (at, word) in text.iter().enumerate() {
         // Backwards, so that one row is enough.
         for place in (0..asked.len()).rev() {
-            before[place + 1] =
-                if asked[place].said == word.said { before[place] + 1 } else { 0 };
+            before[place + 1] = if asked[place].said == word.said { before[place] + 1 } else { 0 };
             if before[place + 1] > most {
                 (end, most) = (at + 1, before[place + 1]);
             }
@@ -195,10 +194,16 @@ mod tests {
 
     #[test]
     fn sentences_are_found_where_they_were_taken_from() {
-        let own = skill("a", "a", "Divides QT by the square root of RR.", "# A\n\nQTcB = QT / sqrt(RR), in seconds.\n");
+        let own = skill(
+            "a",
+            "a",
+            "Divides QT by the square root of RR.",
+            "# A\n\nQTcB = QT / sqrt(RR), in seconds.\n",
+        );
         let other = skill("b", "b", "Uses the cube root (Fridericia) of the RR interval.", "");
         let page = Page {
-            trigger: "Divide QT by the square root of RR. A thought of a model that nobody had.".into(),
+            trigger: "Divide QT by the square root of RR. A thought of a model that nobody had."
+                .into(),
             boundary: vec![Case::new("the cube root (Fridericia)", Some(SkillId::new("b")))],
             body: "QTcB = QT / sqrt(RR), in seconds.".into(),
         };
@@ -230,7 +235,8 @@ mod tests {
     #[test]
     fn chinese_is_found_by_its_characters() {
         let own = skill("a", "a", "计算年终奖单独计税，与并入综合所得比较。", "");
-        let page = Page { trigger: "年终奖单独计税".into(), boundary: vec![], body: String::new() };
+        let page =
+            Page { trigger: "年终奖单独计税".into(), boundary: vec![], body: String::new() };
         let found = sources(&page, &own, &[]);
         let passage = found[0].from.as_ref().unwrap();
         assert_eq!(cited(&own.description, passage), "年终奖单独计税");

@@ -60,7 +60,11 @@ pub(crate) fn by_hand(reading: &Reading, page: Page, of: &Skill, members: &[Skil
 
 /// References may be typed as names; kept are ids. Those that the page had stay, whether or not the
 /// library has their skills now.
-pub(crate) fn resolved(mut page: Page, known: &[SkillId], reading: &Reading) -> anyhow::Result<Page> {
+pub(crate) fn resolved(
+    mut page: Page,
+    known: &[SkillId],
+    reading: &Reading,
+) -> anyhow::Result<Page> {
     for case in &mut page.boundary {
         if let Some(id) = case.skill.as_ref().filter(|id| !known.contains(id)) {
             let found = reading.find(id.as_str())?;

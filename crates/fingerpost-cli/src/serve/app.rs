@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::desk::Desk;
 use super::endpoint::{Asked, Call, Line, json};
@@ -21,13 +21,19 @@ use crate::llm::ModelArgs;
 pub(super) struct App {
     pub(super) live: Arc<Live>,
     pub(super) guard: Guard,
+    /// Requests at a time.
+    pub(super) requests: Semaphore,
     pub(super) desk: Arc<Desk>,
     pub(super) edits: Arc<Desk>,
     pub(super) jobs: Jobs,
+    /// Who may listen to events: each holds a connection for as long as it likes.
+    pub(super) listeners: Arc<Semaphore>,
     pub(super) metrics: Metrics,
     pub(super) shelf: Shelf,
     /// The model that whoever started the server named.
     pub(super) model: ModelArgs,
+    /// Bytes that may be sent with a request.
+    pub(super) max_body: usize,
     /// Becomes true when the server is to end.
     pub(super) stopping: watch::Receiver<bool>,
     /// Are requests logged with what they say?

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::{BytesRejection, RawPathParamsRejection};
-use axum::extract::{FromRequestParts, Query, RawPathParams, Request, State};
+use axum::extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -223,10 +223,10 @@ impl Asked {
         let (mut parts, body) = request.into_parts();
         let asked = Self::of(&mut parts).await?;
         let kind = asked.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let kind = kind.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_lowercase());
+        let kind =
+            kind.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_lowercase());
         let request = Request::from_parts(parts, body);
-        let bytes: Result<Bytes, BytesRejection> =
-            axum::extract::FromRequest::from_request(request, &()).await;
+        let bytes: Result<Bytes, BytesRejection> = Bytes::from_request(request, &()).await;
         let bytes = bytes.map_err(|rejection| {
             let status = rejection.status();
             match status {

@@ -179,7 +179,8 @@ impl Guard {
             return Ok(());
         }
         let detail = "this needs the server's token, as `Authorization: Bearer TOKEN`";
-        let hint = "whoever started the server has it: `fingerpost serve --open` opens the page with it";
+        let hint =
+            "whoever started the server has it: `fingerpost serve --open` opens the page with it";
         Err(Problem::new(StatusCode::UNAUTHORIZED, detail).hint(hint))
     }
 
@@ -216,7 +217,9 @@ mod tests {
         for host in ["127.0.0.1:7878", "localhost", "LOCALHOST:1", "[::1]:80", "skills.example"] {
             assert!(admits(&local, Method::GET, &[("host", host)]), "{host}");
         }
-        for host in ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "a b", "localhost.evil"] {
+        for host in
+            ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "a b", "localhost.evil"]
+        {
             assert!(!admits(&local, Method::GET, &[("host", host)]), "{host}");
         }
         assert!(!admits(&local, Method::GET, &[]));
@@ -228,21 +231,41 @@ mod tests {
     #[test]
     fn what_writes_comes_from_our_own_page() {
         let guard = guard("127.0.0.1", &[]);
-        let sent = |origin| admits(&guard, Method::POST, &[("host", "127.0.0.1:7878"), ("origin", origin)]);
+        let sent = |origin| {
+            admits(&guard, Method::POST, &[("host", "127.0.0.1:7878"), ("origin", origin)])
+        };
         assert!(sent("http://127.0.0.1:7878"));
-        for origin in ["null", "http://127.0.0.1:7879", "http://localhost:7878", "https://evil.example", "file://"] {
+        for origin in [
+            "null",
+            "http://127.0.0.1:7879",
+            "http://localhost:7878",
+            "https://evil.example",
+            "file://",
+        ] {
             assert!(!sent(origin), "{origin}");
         }
         // A program sends none, and reading is no harm.
         assert!(admits(&guard, Method::POST, &[("host", "127.0.0.1:7878")]));
-        assert!(admits(&guard, Method::GET, &[("host", "localhost"), ("origin", "https://evil.example")]));
+        assert!(admits(
+            &guard,
+            Method::GET,
+            &[("host", "localhost"), ("origin", "https://evil.example")]
+        ));
     }
 
     #[test]
     fn the_token_is_wanted_where_it_matters() {
         let good = headers(&[("authorization", "bearer 0123456789abcdef")]);
-        for bad in ["Bearer 0123456789abcdeg", "Bearer", "Basic 0123456789abcdef", "Bearer 0123456789abcdef0"] {
-            assert!(!guard("127.0.0.1", &[]).may_edit(&headers(&[("authorization", bad)])), "{bad}");
+        for bad in [
+            "Bearer 0123456789abcdeg",
+            "Bearer",
+            "Basic 0123456789abcdef",
+            "Bearer 0123456789abcdef0",
+        ] {
+            assert!(
+                !guard("127.0.0.1", &[]).may_edit(&headers(&[("authorization", bad)])),
+                "{bad}"
+            );
         }
         for (bound, access, needs) in [
             ("127.0.0.1", Access::Open, false),
@@ -254,7 +277,11 @@ mod tests {
         ] {
             let guard = guard(bound, &[]);
             assert!(guard.permit(access, &good).is_ok());
-            assert_eq!(guard.permit(access, &HeaderMap::new()).is_err(), needs, "{bound} {access:?}");
+            assert_eq!(
+                guard.permit(access, &HeaderMap::new()).is_err(),
+                needs,
+                "{bound} {access:?}"
+            );
         }
     }
 }

@@ -65,7 +65,7 @@ impl Metrics {
     /// All of it.
     pub(super) fn text(&self, status: &Status, job_runs: bool) -> String {
         let mut text = String::new();
-        let mut head = |text: &mut String, name: &str, kind: &str, help: &str| {
+        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         };
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -36,10 +36,19 @@ pub(super) struct Shelf {
 
 #[derive(Default)]
 struct Kept {
-    generation: u64,
+    of: Key,
     indexes: Vec<(SparseConfig, Arc<SparseIndex>)>,
     contest: Option<(Stamp, Option<Arc<Contest>>)>,
     map: Option<(Stamp, Map)>,
+}
+
+/// A generation, as answers tell of it.
+#[derive(Default)]
+struct Key {
+    generation: u64,
+    stale: bool,
+    library: String,
+    pages: String,
 }
 
 /// What the files of judged requests look like from outside.
@@ -55,10 +64,14 @@ pub(super) struct Map {
 
 impl Shelf {
     fn with<T>(&self, open: &Open, take: impl FnOnce(&mut Kept) -> T) -> T {
-        let generation = open.reading.snapshot.generation();
+        let (head, stale) = (open.reading.snapshot.head(), open.reading.stale);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.generation != generation {
-            *kept = Kept { generation, ..Kept::default() };
+        let is_same = (kept.of.generation, kept.of.stale) == (head.generation, stale)
+            && (&kept.of.library, &kept.of.pages) == (&head.library.digest, &head.pages_digest);
+        if !is_same {
+            let (library, pages) = (head.library.digest.clone(), head.pages_digest.clone());
+            let of = Key { generation: head.generation, stale, library, pages };
+            *kept = Kept { of, ..Kept::default() };
         }
         take(&mut kept)
     }
@@ -141,9 +154,9 @@ impl Shelf {
             return Ok(map);
         }
         let (snapshot, freshness) = (&open.reading.snapshot, open.reading.freshness());
-        let lost = contest.as_ref().map(|contest| {
-            move |neighborhood| contest.lost_within(snapshot, neighborhood)
-        });
+        let lost = contest
+            .as_ref()
+            .map(|contest| move |neighborhood| contest.lost_within(snapshot, neighborhood));
         let lost = lost.as_ref().map(|lost| lost as &dyn Fn(_) -> Option<f64>);
         let answer = MapAnswer::new(snapshot, freshness, global.seed, lost)?;
         let plain = output::json_bytes(&answer).map_err(anyhow::Error::from)?;
@@ -159,7 +172,8 @@ impl Shelf {
 
 fn stamp(library: &LibraryArgs) -> Stamp {
     let Some(folder) = source::folder(library) else { return Vec::new() };
-    let names: [&[&str]; 2] = [&["queries.jsonl", "queries.json"], &["qrels.tsv", "qrels/test.tsv"]];
+    let names: [&[&str]; 2] =
+        [&["queries.jsonl", "queries.json"], &["qrels.tsv", "qrels/test.tsv"]];
     let files = names.into_iter().filter_map(|names| find_file(folder, names));
     let looks = files.map(|file| {
         let data = file.metadata().ok();

@@ -70,11 +70,13 @@ impl SkillsAnswer {
         };
         // Pages are read only for those that are shown, but where they decide.
         let rows = filter.status.map(|_| snapshot.page_rows()).transpose()?;
-        let has_status =
-            |skill: &SkillIdx| rows.is_none_or(|rows| Some(rows[skill.row()].status) == filter.status);
+        let has_status = |skill: &SkillIdx| {
+            rows.is_none_or(|rows| Some(rows[skill.row()].status) == filter.status)
+        };
         let found: Vec<SkillIdx> = snapshot.rows().filter(has_text).filter(has_status).collect();
         let shown = found.iter().skip(filter.offset).take(filter.limit);
-        let skills = shown.map(|&skill| ListedSkill::of(snapshot, skill)).collect::<Result<_, _>>()?;
+        let skills =
+            shown.map(|&skill| ListedSkill::of(snapshot, skill)).collect::<Result<_, _>>()?;
         Ok(Self { total: found.len(), skills, freshness })
     }
 }

@@ -66,4 +66,3 @@ pub(super) fn labels(regions: &[Vec<Vec<SkillIdx>>], skills: &[SkillRow<'_>]) ->
         })
         .collect()
 }
-
