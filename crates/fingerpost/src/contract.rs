@@ -3,15 +3,15 @@
 //! One type a verb, for every door: the command line, HTTP and MCP print the same fields. Fields are
 //! added, never renamed or removed. Every answer says of which generation it is.
 
-mod cards;
 mod doctor;
 mod review;
+mod shown;
 mod skills;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::cards::{ShownCard, ShownCase};
+pub use self::shown::{ShownCard, ShownCase};
 pub use self::doctor::{DoctorAnswer, LedgerAnswer};
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
 pub use self::skills::{

@@ -69,6 +69,11 @@ impl Desk {
         tokio::time::timeout(self.timeout, worked).await.map_err(late)?
     }
 
+    /// How long an answer may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     fn scratches(&self) -> std::sync::MutexGuard<'_, Vec<Scratch>> {
         self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -81,6 +81,9 @@ pub(super) enum Line {
     Edits,
 }
 
+/// Characters of what is sent that are logged, where that is wanted.
+const LOGGED: usize = 2000;
+
 /// No query, or nothing sent.
 #[derive(serde::Deserialize, JsonSchema)]
 pub(super) struct Nothing {}
@@ -132,7 +135,7 @@ where
     A: Serialize + JsonSchema + Send + 'static,
 {
     let handler = move |State(app): State<Arc<App>>, request: Request| async move {
-        match Asked::read_with_body::<B>(request).await {
+        match Asked::read_with_body::<B>(&app, request).await {
             Ok((asked, body)) => app.answer(line, asked, body, work, status).await,
             Err(problem) => problem.into_response(),
         }
@@ -218,6 +221,7 @@ impl Asked {
 
     /// What is sent is JSON, and says so: a form of another server's page cannot.
     async fn read_with_body<B: DeserializeOwned + JsonSchema>(
+        app: &App,
         request: Request,
     ) -> Result<(Self, B), Problem> {
         let (mut parts, body) = request.into_parts();
@@ -226,7 +230,9 @@ impl Asked {
         let kind =
             kind.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_lowercase());
         let request = Request::from_parts(parts, body);
-        let bytes: Result<Bytes, BytesRejection> = Bytes::from_request(request, &()).await;
+        let bytes = tokio::time::timeout(app.desk.timeout(), Bytes::from_request(request, &()));
+        let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the rest of it never came");
+        let bytes: Result<Bytes, BytesRejection> = bytes.await.map_err(late)?;
         let bytes = bytes.map_err(|rejection| {
             let status = rejection.status();
             match status {
@@ -234,8 +240,12 @@ impl Asked {
                 status => Problem::new(status, "what was sent could not be read"),
             }
         })?;
-        if !has_fields::<B>() && bytes.is_empty() {
+        if bytes.is_empty() {
             return Ok((asked, parse(b"{}")?));
+        }
+        if app.logs_requests {
+            let sent: String = String::from_utf8_lossy(&bytes).chars().take(LOGGED).collect();
+            tracing::info!(sent, "asked");
         }
         if kind.as_deref() != Some("application/json") {
             let detail = "what is sent must be JSON, with `Content-Type: application/json`";

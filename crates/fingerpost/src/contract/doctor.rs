@@ -33,7 +33,8 @@ pub struct LedgerAnswer {
 impl LedgerAnswer {
     /// The sum of what was spent.
     pub fn new(spend: Vec<Spend>) -> Self {
-        let cost_usd = spend.iter().map(|row| row.cost_usd).sum();
+        // The sum of nothing is -0.
+        let cost_usd = spend.iter().map(|row| row.cost_usd).fold(0.0, std::ops::Add::add);
         Self { calls: spend.iter().map(|row| row.calls).sum(), cost_usd, spend }
     }
 }
