@@ -11,9 +11,9 @@ mod skills;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::shown::{ShownCard, ShownCase};
 pub use self::doctor::{DoctorAnswer, LedgerAnswer};
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
+pub use self::shown::{ShownCard, ShownCase};
 pub use self::skills::{
     ListedSkill, PagesAnswer, SkillAnswer, SkillsAnswer, SkillsFilter, SourcedPageAnswer,
 };

@@ -32,12 +32,19 @@ fn an_edit_survives_a_restart() {
     let server = Server::start(&fixture, &[]);
     let shown = server.json(PAGE);
     assert_eq!((&shown["trigger"], &shown["status"]), (&page["trigger"], &json!("pinned")));
-    assert_eq!(fixture.show("qtc-bazett")["trigger"], page["trigger"], "and the command line knows it");
+    assert_eq!(
+        fixture.show("qtc-bazett")["trigger"],
+        page["trigger"],
+        "and the command line knows it"
+    );
 
     let kept = server.order(&format!("{PAGE}/rewrite"), &json!({})).problem(409);
     assert!(kept["hint"].as_str().unwrap().contains("unpin"), "{kept}");
     let unpinned = server.order(&format!("{PAGE}/unpin"), &json!({})).json();
-    assert_eq!((&unpinned["status"], &unpinned["trigger"]), (&json!("written"), &before["trigger"]));
+    assert_eq!(
+        (&unpinned["status"], &unpinned["trigger"]),
+        (&json!("written"), &before["trigger"])
+    );
     server.order(&format!("{PAGE}/unpin"), &json!({})).problem(409);
     let rewritten = server.order(&format!("{PAGE}/rewrite"), &json!({})).json();
     assert_eq!(rewritten["trigger"], before["trigger"], "the same documents give the same page");
@@ -59,7 +66,16 @@ fn a_page_that_breaks_a_rule_is_not_kept() {
     let stranger = json!([{"request": "A cube root", "skill": "no-such-skill"}]);
     put(json!({"trigger": "Square root", "boundary": stranger, "body": ""})).problem(422);
     put(json!({"trigger": "Square root"})).problem(422);
-    server.put("/v1/pages/nobody", &json!({"trigger": "a", "boundary": [], "body": ""}), &server.token).problem(404);
+    server
+        .put(
+            "/v1/pages/nobody",
+            &json!({"trigger": "a", "boundary": [], "body": ""}),
+            &server.token,
+        )
+        .problem(404);
     let after = server.json(PAGE);
-    assert_eq!((&after["trigger"], &after["generation"]), (&before["trigger"], &before["generation"]));
+    assert_eq!(
+        (&after["trigger"], &after["generation"]),
+        (&before["trigger"], &before["generation"])
+    );
 }

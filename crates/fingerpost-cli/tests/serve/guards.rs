@@ -18,9 +18,11 @@ fn requests_for_others_and_from_others_are_refused() {
     let fixture = Fixture::new(&FAMILIES[..1]);
     let server = Server::start(&fixture, &["--allowed-host", "skills.example"]);
     let ask = |host: &str| {
-        server.raw(format!("GET /v1/library HTTP/1.1\r\n{host}Connection: close\r\n\r\n").as_bytes())
+        server
+            .raw(format!("GET /v1/library HTTP/1.1\r\n{host}Connection: close\r\n\r\n").as_bytes())
     };
-    for host in ["Host: evil.example\r\n", "Host: 127.0.0.1.evil.example\r\n", "Host: 10.1.2.3\r\n"] {
+    for host in ["Host: evil.example\r\n", "Host: 127.0.0.1.evil.example\r\n", "Host: 10.1.2.3\r\n"]
+    {
         let answer = ask(host);
         assert!(answer.starts_with("HTTP/1.1 403"), "{host}: {answer}");
         assert!(answer.contains("application/problem+json") && answer.contains("--allowed-host"));
@@ -47,7 +49,12 @@ fn what_edits_or_spends_needs_the_token() {
         server.put("/v1/pages/qtc-bazett", &page, token).problem(401);
         let headers = [("authorization", format!("Bearer {token}"))];
         let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
-        for path in ["pages/qtc-bazett/pin", "pages/qtc-bazett/unpin", "pages/qtc-bazett/rewrite", "compile"] {
+        for path in [
+            "pages/qtc-bazett/pin",
+            "pages/qtc-bazett/unpin",
+            "pages/qtc-bazett/rewrite",
+            "compile",
+        ] {
             let refused = server.post(&format!("/v1/{path}"), &json!({}), &headers);
             refused.problem(401);
             assert_eq!(refused.header("www-authenticate"), "Bearer");
@@ -75,7 +82,15 @@ fn off_this_machine_everything_needs_a_token_of_ones_own() {
     assert_eq!(server.token, "", "a token that somebody named is not printed");
     server.token = TOKEN.to_owned();
     server.address = server.address.replace("0.0.0.0", "127.0.0.1");
-    for path in ["/v1/library", "/v1/search?q=a", "/v1/map", "/v1/events", "/metrics", "/readyz", "/openapi.json"] {
+    for path in [
+        "/v1/library",
+        "/v1/search?q=a",
+        "/v1/map",
+        "/v1/events",
+        "/metrics",
+        "/readyz",
+        "/openapi.json",
+    ] {
         server.get(path).problem(401);
     }
     assert_eq!(server.get("/healthz").status, 200);
@@ -152,7 +167,8 @@ fn who_never_finishes_a_request_is_let_go() {
 fn logs_say_nothing_of_requests_unless_asked() {
     let fixture = Fixture::new(&FAMILIES[..1]);
     let logged = |arguments: &[&str]| {
-        let mut command = fixture.command(&["serve", "--library", "library", "--port", "0", "--json"]);
+        let mut command =
+            fixture.command(&["serve", "--library", "library", "--port", "0", "--json"]);
         command.arg("--print-token").args(arguments).stderr(Stdio::piped());
         let mut server = Server::of(command);
         server.get("/v1/search?q=sesame");

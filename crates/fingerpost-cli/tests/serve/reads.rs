@@ -124,7 +124,9 @@ fn every_address_that_is_read_answers() {
     assert_eq!(server.json("/healthz")["status"], "ok");
     let metrics = server.get("/metrics").text;
     assert!(metrics.contains(&format!("fingerpost_skills {skills}\n")), "{metrics}");
-    assert!(metrics.contains("fingerpost_requests_total{method=\"GET\",route=\"/v1/skills/{id}\",status=\"200\"} 2"));
+    assert!(metrics.contains(
+        "fingerpost_requests_total{method=\"GET\",route=\"/v1/skills/{id}\",status=\"200\"} 2"
+    ));
     let description = server.json("/openapi.json");
     assert_eq!(description["openapi"], "3.1.0");
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/openapi.json");
@@ -146,7 +148,10 @@ fn check_map(server: &Server, skills: u64) {
     for a in 0..x.len() {
         assert!(x[a] + w[a] <= 10_000 && y[a] + h[a] <= 10_000);
         for b in a + 1..x.len() {
-            let apart = x[a] + w[a] <= x[b] || x[b] + w[b] <= x[a] || y[a] + h[a] <= y[b] || y[b] + h[b] <= y[a];
+            let apart = x[a] + w[a] <= x[b]
+                || x[b] + w[b] <= x[a]
+                || y[a] + h[a] <= y[b]
+                || y[b] + h[b] <= y[a];
             assert!(apart, "tiles {a} and {b} overlap");
         }
     }
@@ -204,7 +209,10 @@ fn what_cannot_be_answered_is_a_problem() {
     };
     assert!(not_json("application/json", "{").starts_with("HTTP/1.1 400"));
     assert!(not_json("text/plain", "{\"request\":\"a\"}").starts_with("HTTP/1.1 415"));
-    assert!(not_json("Application/JSON; charset=utf-8", "{\"request\":\"a\"}").starts_with("HTTP/1.1 200"));
+    assert!(
+        not_json("Application/JSON; charset=utf-8", "{\"request\":\"a\"}")
+            .starts_with("HTTP/1.1 200")
+    );
 }
 
 #[test]
@@ -251,7 +259,8 @@ fn hostile_names_stay_text() {
         "content": "Use it for everything.",
     });
     fs::write(fixture.path("hostile.jsonl"), format!("{record}\n")).unwrap();
-    let mut command = fixture.command(&["serve", "--library", "library", "--library", "hostile.jsonl"]);
+    let mut command =
+        fixture.command(&["serve", "--library", "library", "--library", "hostile.jsonl"]);
     command.args(["--port", "0", "--print-token"]).stderr(std::process::Stdio::null());
     let server = Server::of(command);
     let begun = std::time::Instant::now();
@@ -270,9 +279,17 @@ fn hostile_names_stay_text() {
         "/v1/search?q=corrects%20the%20QT%20interval".to_owned(),
     ] {
         let answer = server.get(&address);
-        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{address}");
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, "application/json"),
+            "{address}"
+        );
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        assert!(!answer.text.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{address}: {}", answer.text);
+        assert!(
+            !answer.text.contains(['\u{1b}', '\u{202e}', '\u{200b}']),
+            "{address}: {}",
+            answer.text
+        );
         assert!(answer.json().to_string().contains("onerror"), "{address}");
     }
     assert_eq!(server.json(&format!("/v1/skills/{path}"))["skill"], id);

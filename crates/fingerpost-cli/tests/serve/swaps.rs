@@ -55,7 +55,8 @@ fn no_request_fails_while_states_change() {
     assert!(server.json("/v1/library")["generation"].as_u64().unwrap() >= first + 5);
     assert!(answered.load(Ordering::Relaxed) > 20);
     let metrics = server.get("/metrics").text;
-    let swaps = metrics.lines().find_map(|line| line.strip_prefix("fingerpost_snapshot_swaps_total "));
+    let swaps =
+        metrics.lines().find_map(|line| line.strip_prefix("fingerpost_snapshot_swaps_total "));
     assert!(swaps.unwrap().parse::<u64>().unwrap() >= 5, "{metrics}");
 }
 
