@@ -1,5 +1,6 @@
 //! `fingerpost serve`: the library over HTTP, with a page to look at it.
 
+mod agents;
 mod app;
 mod assets;
 mod desk;

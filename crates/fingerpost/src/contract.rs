@@ -3,6 +3,7 @@
 //! One type a verb, for every door: the command line, HTTP and MCP print the same fields. Fields are
 //! added, never renamed or removed. Every answer says of which generation it is.
 
+mod cards;
 mod doctor;
 mod review;
 mod shown;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::doctor::{DoctorAnswer, LedgerAnswer};
+pub use self::cards::{CardsAnswer, CompareAnswer, Detail, SkillCard, shown_line, shown_text};
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
 pub use self::shown::{ShownCard, ShownCase};
 pub use self::skills::{

@@ -13,8 +13,9 @@ use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::agents;
 use super::app::App;
-use super::guard::Access;
+use super::guard::{Access, Pages};
 use super::problem::Problem;
 
 /// What the page may do: nothing that does not come from here.
@@ -53,7 +54,13 @@ pub(super) async fn pass(State(app): State<Arc<App>>, request: Request, next: Ne
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let uri = app.logs_requests.then(|| request.uri().to_string());
-    let admitted = app.guard.admit(&method, request.headers(), request.uri().authority());
+    let pages = match request.uri().path() {
+        // Agents listen with GET, and no page of the web is one.
+        agents::PATH => Pages::Ours,
+        _ if method.is_safe() => Pages::Any,
+        _ => Pages::Ours,
+    };
+    let admitted = app.guard.admit(pages, request.headers(), request.uri().authority());
     let response = match admitted {
         Err(problem) => problem.into_response(),
         Ok(()) => match app.requests.try_acquire() {

@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::Context;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use subtle::ConstantTimeEq;
 
 use super::problem::Problem;
@@ -27,6 +27,15 @@ pub(super) enum Access {
     Read,
     /// The token.
     Write,
+}
+
+/// Which pages of the web may have sent a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pages {
+    /// Any: it is read, and no other page gets to see the answer.
+    Any,
+    /// Our own.
+    Ours,
 }
 
 /// Holds the token and the names that we go by.
@@ -116,11 +125,6 @@ impl Guard {
         &self.token
     }
 
-    /// Every name that requests may be sent to, as another server in this process wants them.
-    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.hosts.iter().map(String::as_str)
-    }
-
     /// Does a request carry the token?
     pub(super) fn may_edit(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -134,7 +138,7 @@ impl Guard {
     /// Was it sent to us, and from our own page?
     pub(super) fn admit(
         &self,
-        method: &Method,
+        pages: Pages,
         headers: &HeaderMap,
         target: Option<&Authority>,
     ) -> Result<(), Problem> {
@@ -151,7 +155,7 @@ impl Guard {
             let hint = "name it with --allowed-host where the server is started";
             return Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint));
         }
-        let Some(origin) = headers.get(ORIGIN).filter(|_| !method.is_safe()) else { return Ok(()) };
+        let Some(origin) = headers.get(ORIGIN).filter(|_| pages == Pages::Ours) else { return Ok(()) };
         let origin = origin.to_str().ok().and_then(|origin| {
             let (scheme, rest) = origin.split_once("://")?;
             ["http", "https"].contains(&scheme).then_some((scheme, rest.parse::<Authority>().ok()?))
@@ -207,32 +211,32 @@ mod tests {
         given.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
     }
 
-    fn admits(guard: &Guard, method: Method, given: &[(&'static str, &str)]) -> bool {
-        guard.admit(&method, &headers(given), None).is_ok()
+    fn admits(guard: &Guard, pages: Pages, given: &[(&'static str, &str)]) -> bool {
+        guard.admit(pages, &headers(given), None).is_ok()
     }
 
     #[test]
     fn only_our_names_are_answered() {
         let local = guard("127.0.0.1", &["skills.example"]);
         for host in ["127.0.0.1:7878", "localhost", "LOCALHOST:1", "[::1]:80", "skills.example"] {
-            assert!(admits(&local, Method::GET, &[("host", host)]), "{host}");
+            assert!(admits(&local, Pages::Any, &[("host", host)]), "{host}");
         }
         for host in
             ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "a b", "localhost.evil"]
         {
-            assert!(!admits(&local, Method::GET, &[("host", host)]), "{host}");
+            assert!(!admits(&local, Pages::Any, &[("host", host)]), "{host}");
         }
-        assert!(!admits(&local, Method::GET, &[]));
+        assert!(!admits(&local, Pages::Any, &[]));
         let open = guard("0.0.0.0", &[]);
-        assert!(admits(&open, Method::GET, &[("host", "10.0.0.1:7878")]));
-        assert!(!admits(&open, Method::GET, &[("host", "evil.example")]));
+        assert!(admits(&open, Pages::Any, &[("host", "10.0.0.1:7878")]));
+        assert!(!admits(&open, Pages::Any, &[("host", "evil.example")]));
     }
 
     #[test]
     fn what_writes_comes_from_our_own_page() {
         let guard = guard("127.0.0.1", &[]);
         let sent = |origin| {
-            admits(&guard, Method::POST, &[("host", "127.0.0.1:7878"), ("origin", origin)])
+            admits(&guard, Pages::Ours, &[("host", "127.0.0.1:7878"), ("origin", origin)])
         };
         assert!(sent("http://127.0.0.1:7878"));
         for origin in [
@@ -245,10 +249,10 @@ mod tests {
             assert!(!sent(origin), "{origin}");
         }
         // A program sends none, and reading is no harm.
-        assert!(admits(&guard, Method::POST, &[("host", "127.0.0.1:7878")]));
+        assert!(admits(&guard, Pages::Ours, &[("host", "127.0.0.1:7878")]));
         assert!(admits(
             &guard,
-            Method::GET,
+            Pages::Any,
             &[("host", "localhost"), ("origin", "https://evil.example")]
         ));
     }

@@ -18,7 +18,7 @@ use super::endpoint::{Answer, Endpoint, Line, get, raw, send};
 use super::guard::Access;
 use super::jobs::JobAnswer;
 use super::problem::Problem;
-use super::{assets, edit, events, find, gate, library, openapi, plain, skills, work};
+use super::{agents, assets, edit, events, find, gate, library, openapi, plain, skills, work};
 
 /// Smaller answers are sent as they are.
 const PACKED_FROM: u64 = 1024;
@@ -212,6 +212,9 @@ pub(super) fn router(app: &Arc<App>) -> Router {
         let permit = from_fn_with_state((Arc::clone(app), endpoint.access), gate::permit);
         router = router.route(endpoint.path, endpoint.handler.layer(permit));
     }
+    let permit = from_fn_with_state((Arc::clone(app), Access::Read), gate::permit);
+    let agents = Router::new().route_service(agents::PATH, agents::service(app)).layer(permit);
+    router = router.merge(agents);
     let packed = SizeAbove::new(PACKED_FROM).and(NotForContentType::SSE);
     router
         .method_not_allowed_fallback(gate::not_allowed)
