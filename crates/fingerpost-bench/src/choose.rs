@@ -132,7 +132,7 @@ fn ask(
 ) -> anyhow::Result<Asked> {
     let snapshot = judged.compile()?;
     let mut router = snapshot.router(snapshot.route_config(), pool);
-    router.encoder = encoder.map(|encoder| encoder.encoder(&snapshot)).transpose()?;
+    router.set_encoder(encoder.map(|encoder| encoder.encoder(&snapshot)).transpose()?);
     let plain = SparseConfig { view: View::Raw, ..SparseConfig::default() };
     let plain = snapshot.searcher(Retriever::Bm25, &plain, None, Reading::Careful)?;
     let asking = Asking { router, plain };

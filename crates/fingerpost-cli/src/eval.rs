@@ -67,8 +67,8 @@ pub(crate) fn run(eval: &Eval, global: &Global) -> anyhow::Result<Exit> {
                         None => {
                             let config = reading.snapshot.route_config();
                             let mut router = reading.snapshot.router(config, depth(eval).max(POOL));
-                            router.encoder =
-                                encoder::of(&reading, &eval.library, Requests::Remembered, global)?;
+                            let (library, remembered) = (&eval.library, Requests::Remembered);
+                            router.set_encoder(encoder::of(&reading, library, remembered, global)?);
                             rank_all(&router, queries, depth(eval))?
                         }
                     }

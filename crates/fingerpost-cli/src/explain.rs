@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
     let reading = source::read(&args.library, global)?;
     let mut router = router(&reading, &args.library, args.retriever, &choosing, global)?;
-    router.encoder = encoder::of(&reading, &args.library, Requests::Forgotten, global)?;
+    router.set_encoder(encoder::of(&reading, &args.library, Requests::Forgotten, global)?);
     let by = args.retriever.unwrap_or(Retriever::Bm25);
     let config = raw_config(args.retriever, &reading);
     let raw = searcher(&reading, &args.library, by, &config, global)?;

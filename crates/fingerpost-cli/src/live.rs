@@ -50,7 +50,7 @@ impl Open {
     /// What routes its requests.
     pub(crate) fn router(&self, config: RouteConfig, pool: usize) -> Router<'_> {
         let mut router = self.reading.snapshot.router(config, pool);
-        router.encoder = self.encoder.clone();
+        router.set_encoder(self.encoder.clone());
         router
     }
 

@@ -185,7 +185,7 @@ pub(crate) fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<Exit> {
     let mut router = router(&reading, library, *retriever, choosing, global)?;
     let (route, hits, llm) = match chooser {
         Chooser::Local => {
-            router.encoder = encoder::of(&reading, library, Requests::Forgotten, global)?;
+            router.set_encoder(encoder::of(&reading, library, Requests::Forgotten, global)?);
             let (route, hits) = router.route(request, scratch)?;
             (route, hits, None)
         }

@@ -26,7 +26,7 @@ pub(crate) fn run(search: &Search, global: &Global) -> anyhow::Result<Exit> {
         None if search.zero_scores => snapshot.terms().search(query, k, Zeros::Kept, scratch)?,
         None => {
             let mut router = snapshot.router(snapshot.route_config(), k.max(POOL));
-            router.encoder = encoder::of(&reading, &search.library, Forgotten, global)?;
+            router.set_encoder(encoder::of(&reading, &search.library, Forgotten, global)?);
             router.rank(query, k, scratch)?
         }
     };

@@ -25,9 +25,11 @@ use crate::page::write::PageRow;
 use crate::page::{Page, Pages};
 use crate::protocol::Against;
 use crate::rivals::{MappedRivals, Rival, Rivals};
+use crate::route::Encoder;
 use crate::sections::FileError;
 use crate::skill::{Skill, SkillId, SkillIdx};
 use crate::store::{Blob, Store, StoreError, Version};
+use crate::text::{Tokenizer, for_each_term};
 use crate::view::{Extent, View};
 
 /// One generation of an atlas, open.
@@ -44,6 +46,7 @@ pub struct Snapshot {
     rivals: Option<MappedRivals>,
     neighborhoods: OnceLock<Neighborhoods>,
     pages: OnceLock<Vec<PageRow>>,
+    own_encoder: OnceLock<Result<Option<Arc<Encoder>>, FileError>>,
 }
 
 /// Why a state cannot be read.
@@ -100,6 +103,9 @@ pub(crate) mod part {
     /// Only where pages are written against rivals.
     pub(crate) const RIVALS: &str = "rivals";
 }
+
+/// Skills whose descriptions tell in which script a library is written, at most.
+const SAMPLED: usize = 256;
 
 /// How often a reader looks again for files that a compilation has just put away.
 const PATIENCE: usize = 20;
@@ -161,7 +167,7 @@ impl Snapshot {
         let rivals = head.files.contains_key(part::RIVALS);
         let open = |blob| MappedRivals::open(blob, count);
         let rivals = rivals.then(|| files.open(part::RIVALS, open)).transpose()?;
-        let (neighborhoods, pages) = Default::default();
+        let (neighborhoods, pages, own_encoder) = Default::default();
         let store = Arc::clone(store);
         Ok(Self {
             store,
@@ -174,6 +180,7 @@ impl Snapshot {
             rivals,
             neighborhoods,
             pages,
+            own_encoder,
             head,
         })
     }
@@ -326,6 +333,36 @@ impl Snapshot {
         })
     }
 
+    /// The library's own vectors as an encoder of requests, where the program's word vectors cannot read its
+    /// language: in Chinese they know nothing. `None` for English libraries, and for vectors of a model.
+    pub(crate) fn own_encoder(&self) -> Option<Arc<Encoder>> {
+        let opened = self.own_encoder.get_or_init(|| {
+            if self.model.is_none() || self.is_english() {
+                return Ok(None);
+            }
+            let unreadable = || FileError::Damaged { what: "its checksum does not fit" };
+            let Some(fit) = self.fit().map_err(|_| unreadable())? else { return Ok(None) };
+            let index = DenseIndex::open(self.vectors.0.clone())?;
+            index.check()?;
+            let is_whole = index.len() == self.len() && index.vectors().dimensions() > 0;
+            Ok(is_whole.then(|| Arc::new(Encoder::new(Box::new(fit), index))))
+        });
+        opened.as_ref().ok()?.clone()
+    }
+
+    /// Are most words of what its skills say of themselves in a script that the word vectors know?
+    fn is_english(&self) -> bool {
+        let step = self.len().div_ceil(SAMPLED).max(1);
+        let (mut known, mut foreign) = (0, 0);
+        for skill in self.rows().step_by(step) {
+            for_each_term(self.row(skill).description, Tokenizer::Auto, |term| {
+                let count = if term.is_ascii() { &mut known } else { &mut foreign };
+                *count += 1;
+            });
+        }
+        foreign <= known
+    }
+
     /// BM25 over words of the full view, cut or whole as the library's own test found better.
     pub fn terms(&self) -> &Arc<SparseIndex> {
         &self.terms
@@ -351,6 +388,9 @@ impl Snapshot {
             (part::MEANINGS, self.meanings.sound()),
         ];
         let rivals = self.rivals.iter().map(|file| (part::RIVALS, file.sound()));
+        if let Some(Err(error)) = self.own_encoder.get() {
+            return Err(self.damaged(part::MODEL, error.clone()));
+        }
         for (part, sound) in checks.into_iter().chain(rivals) {
             sound.map_err(|error| self.damaged(part, error))?;
         }

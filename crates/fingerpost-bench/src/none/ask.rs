@@ -76,7 +76,7 @@ pub(super) fn ask<'a>(
     let judged = &opened.judged;
     let snapshot = judged.compile()?;
     let mut router = snapshot.router(snapshot.route_config(), POOL);
-    router.encoder = encoder.map(|encoder| encoder.encoder(&snapshot)).transpose()?;
+    router.set_encoder(encoder.map(|encoder| encoder.encoder(&snapshot)).transpose()?);
     let own = judged.queries.iter().map(|query| Asking {
         kind: if judged.is_answerable(query) { Kind::Own } else { Kind::Near },
         id: &query.id,

@@ -96,9 +96,8 @@ impl Arms {
         let snapshot = judged.compile()?;
         let mut router = snapshot.router(snapshot.route_config(), K);
         let alone = rank_all(&router, queries, K)?;
-        router.encoder = self.minilm.as_ref().map(|peer| peer.encoder(&snapshot)).transpose()?;
-        let encoded =
-            router.encoder.is_some().then(|| rank_all(&router, queries, K)).transpose()?;
+        router.set_encoder(self.minilm.as_ref().map(|peer| peer.encoder(&snapshot)).transpose()?);
+        let encoded = self.minilm.is_some().then(|| rank_all(&router, queries, K)).transpose()?;
         let raw = SparseConfig { view: View::Raw, ..SparseConfig::default() };
         let raw = searcher(&snapshot, Retriever::Bm25, &raw)?;
 

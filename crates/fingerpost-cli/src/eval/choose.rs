@@ -53,7 +53,7 @@ pub(super) fn locally(
 ) -> anyhow::Result<Run> {
     let by = eval.retriever.retriever;
     let mut router = router(reading, &eval.library, by, &eval.choosing, global)?;
-    router.encoder = encoder::of(reading, &eval.library, Requests::Remembered, global)?;
+    router.set_encoder(encoder::of(reading, &eval.library, Requests::Remembered, global)?);
     Ok(run_of_routes(queries, choose_all(&router, queries)?))
 }
 

@@ -179,6 +179,28 @@ mod tests {
         assert!(nearest > 0.9, "{nearest}");
     }
 
+    /// The program's word vectors are English. A library in another script has its own vectors in their place.
+    #[test]
+    fn a_library_in_another_script_is_its_own_encoder() {
+        let skills = [
+            ("weather", "查询城市未来几天的天气预报，包括温度、降雨和风力。"),
+            ("train", "查询火车票余票和列车时刻表，按出发站和到达站。"),
+            ("hotel", "预订酒店房间，按城市、入住日期和价格筛选。"),
+        ];
+        let skills = skills.map(|(id, description)| skill(id, id, description, ""));
+        let library = Library::from_skills(skills.into()).value;
+        let chinese = Atlas::in_memory().compile(&library, &Protocol::ours()).unwrap().0;
+        let router = chinese.router(chinese.route_config(), 10);
+        let request = router.read("明天会降雨吗，天气怎么样").unwrap();
+        assert!(request.meaning.iter().all(|&value| value == 0.0), "no English word");
+        let encoder = router.encoder.as_ref().expect("the library's own vectors");
+        let encoded = request.encoded.as_deref().expect("read by them");
+        let nearest = encoder.search(encoded, 1)[0].skill;
+        assert_eq!(chinese.row(nearest).id, "weather");
+        let english = snapshot();
+        assert!(english.router(english.route_config(), 10).encoder.is_none());
+    }
+
     /// What was kept for other pages or another model is not taken for this one.
     #[test]
     fn vectors_are_kept_by_what_they_are_of() {

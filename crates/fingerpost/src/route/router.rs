@@ -26,11 +26,17 @@ pub struct Router<'a> {
     pub config: RouteConfig,
     /// Candidates that each way of searching brings.
     pub pool: usize,
-    /// What also tells how near skills are, where the user has one.
+    /// What also tells how near skills are: an encoder that the user has; else the library's own vectors, where
+    /// the program's word vectors cannot read its language.
     pub encoder: Option<Arc<Encoder>>,
 }
 
 impl Router<'_> {
+    /// Takes the encoder that the user has, if there is one, in the place of the library's own vectors.
+    pub fn set_encoder(&mut self, encoder: Option<Arc<Encoder>>) {
+        self.encoder = encoder.or(self.encoder.take());
+    }
+
     /// The local chooser's answer, with the hits it was chosen from.
     pub fn route(
         &self,

@@ -20,7 +20,8 @@ use crate::view::{View, purpose};
 impl Snapshot {
     /// What routes requests, as configured.
     pub fn router(&self, config: RouteConfig, pool: usize) -> Router<'_> {
-        Router { snapshot: self, finder: self.finder(), config, pool, encoder: None }
+        let encoder = self.own_encoder();
+        Router { snapshot: self, finder: self.finder(), config, pool, encoder }
     }
 
     /// BM25 over words, cut or whole as the library's own test found better: what finds the candidates of a route.
