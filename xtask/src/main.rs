@@ -105,6 +105,12 @@ enum Bench {
         #[arg(last = true)]
         options: Vec<String>,
     },
+    /// How many requests the server answers, beside plain Python servers: docs/lab/serve.md.
+    Serve {
+        /// Options of the benchmark itself, after `--`.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
     /// What each way of searching is worth: the first table of docs/lab/search.md.
     Search {
         /// Options of the benchmark itself, after `--`.
@@ -178,6 +184,10 @@ fn main() -> ExitCode {
         Chore::Bench { what: Bench::Start { options } } => {
             cargo(&["build", "--release", "--locked", "--package", "fingerpost-cli"])
                 .and_then(|()| measure("start", &["--release"], &options))
+        }
+        Chore::Bench { what: Bench::Serve { options } } => {
+            cargo(&["build", "--release", "--locked", "--package", "fingerpost-cli"])
+                .and_then(|()| serve(&options))
         }
         Chore::Bench { what: Bench::Search { options } } => measure("search", &[], &options),
         Chore::Bench { what: Bench::Choose { options } } => measure("choose", &[], &options),
@@ -350,6 +360,23 @@ fn bench(verb: &str, options: &[String]) -> anyhow::Result<()> {
     arguments.extend([verb, "--python", &python]);
     arguments.extend(options.iter().map(String::as_str));
     cargo(&arguments)
+}
+
+/// The server beside servers in Python, which have an environment of their own.
+fn serve(options: &[String]) -> anyhow::Result<()> {
+    let folder = root().join("target/serve-venv");
+    let python = folder.join("bin/python").display().to_string();
+    if !folder.exists() {
+        run("python3", &["-m", "venv", &folder.display().to_string()])?;
+    }
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let requirements = ["--requirement", "tools/bench/serve_requirements.txt"];
+    if let Err(error) = run(&python, &[&quiet[..], &requirements].concat()) {
+        // The report then says that the peers could not take part.
+        eprintln!("going on without Python's packages: {error:#}");
+    }
+    let options = [&["--python".to_owned(), python][..], options].concat();
+    measure("serve", &["--release"], &options)
 }
 
 /// What needs no peer. Quality is the same in any profile: the one that tests have built will do.

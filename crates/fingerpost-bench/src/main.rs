@@ -28,6 +28,8 @@ mod planted;
 mod report;
 mod route;
 mod search;
+#[cfg(unix)]
+mod serve;
 mod sparse;
 #[cfg(unix)]
 mod start;
@@ -77,6 +79,9 @@ enum Verb {
     /// What one command costs from the start of its process, beside an older binary.
     #[cfg(unix)]
     Start(start::StartArgs),
+    /// How many requests the server answers, beside other servers.
+    #[cfg(unix)]
+    Serve(serve::ServeArgs),
     /// Makes the libraries of `start`.
     #[cfg(unix)]
     #[command(hide = true)]
@@ -120,6 +125,8 @@ fn main() -> anyhow::Result<()> {
         Verb::Stuffed(arguments) => stuffed::run(&arguments),
         #[cfg(unix)]
         Verb::Start(arguments) => start::run(&arguments),
+        #[cfg(unix)]
+        Verb::Serve(arguments) => serve::run(&arguments),
         #[cfg(unix)]
         Verb::StartLibrary(arguments) => start::library::run(&arguments),
     }

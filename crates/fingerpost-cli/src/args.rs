@@ -30,10 +30,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What was typed; says what is wrong with it and ends, where it cannot be read.
-    pub(crate) fn read() -> Self {
-        let matches = command().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    /// What was typed, or what is wrong with it.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&command().try_get_matches()?)
     }
 }
 
@@ -122,12 +121,25 @@ pub(crate) enum Verb {
     /// The experiments of the paper behind it all, on its kind of data or your own library.
     #[command(subcommand)]
     Lab(crate::lab::LabVerb),
+    /// Serve a library over HTTP, with a page to look at it.
+    Serve(Box<crate::serve::ServeArgs>),
     /// Say what was loaded, from where, and what is wrong with it.
     Doctor(Doctor),
     /// List, fetch and remove embedding models.
     Model(crate::model::Model),
     /// Show what was asked of which model, by day, and what it cost.
     Ledger(LedgerArgs),
+    /// Serve a library to an agent as an MCP server, on standard input and output.
+    Mcp(crate::mcp::McpArgs),
+    /// Name the skill for a prompt to the agent that is about to read it, or be silent.
+    #[command(subcommand)]
+    Hook(crate::hook::HookVerb),
+    /// Set an agent up to use the library: as an MCP server, or by a hook.
+    Install(crate::install::InstallArgs),
+    /// Take out of an agent's settings what `install` put there.
+    Uninstall(crate::install::UninstallArgs),
+    /// Keep the compiled library fresh while skills are edited, and say what changed.
+    Watch(crate::watch::WatchArgs),
     /// Print what a shell reads to complete verbs and options.
     Completions(crate::shell::Completions),
     /// Print the JSON Schema of an answer.

@@ -2,20 +2,23 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 use fingerpost::compile::{CompileReport, Model, Writer};
 use fingerpost::contract::{CompileAnswer, Freshness};
 use fingerpost::page::llm::{Neighborhood, Written};
+use fingerpost::page::prompt::LanguageChoice;
 use fingerpost::page::write::Again;
-use fingerpost::protocol::Against;
+use fingerpost::protocol::{Against, Protocol};
 use fingerpost::skill::SkillId;
 use fingerpost::snapshot::Snapshot;
 use serde::Serialize;
 
-use crate::args::{Compile, Global, WriterName};
+use crate::args::{Compile, Global, LibraryArgs, WriterName};
 use crate::embedder;
-use crate::llm::{self, Finished, Summary};
+use crate::follow::{self, Follower, Told};
+use crate::llm::{self, Asking, Finished, LlmArgs, Summary};
 use crate::output::{self, CAUTION, Exit, FAINT, STRONG, plural};
 use crate::source::{Settings, Source, wait_for_turn};
 
@@ -33,51 +36,18 @@ struct Answer<'a> {
 
 pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
     let start = Instant::now();
-    let library = args.library.library();
-    let source = Source::of(&library, global)?;
-    let kept = source.atlas.head().map(|head| head.protocol);
-    let embedder = embedder::open_for(&library.embedder, kept.as_ref(), &source, global)?;
-    let protocol = args.protocol(global)?;
-    let (against, writing) = (protocol.against, protocol.writing);
-    let again = if args.fix_flagged { Again::Flagged } else { Again::Nothing };
-    // One compiles at a time, so that nobody pays for the same pages beside us.
-    let claim = wait_for_turn(&source.atlas, global)?;
-    let mut settings = Settings {
-        protocol: Some(protocol),
-        embedder,
-        writer: Writer::Local,
-        again,
+    let wish = Wish {
+        library: &args.library.library(),
+        protocol: Some(args.protocol(global)?),
+        writer: args.writer,
+        lang: &args.lang,
+        again: if args.fix_flagged { Again::Flagged } else { Again::Nothing },
         rebuild: args.rebuild,
+        llm: &args.llm,
     };
-    let finished = RefCell::new(None);
-    let (snapshot, report) = match args.writer {
-        WriterName::Local => source.compile(&settings, &claim, global)?,
-        WriterName::Llm => {
-            let config = args.llm.config(&args.lang, writing, global)?;
-            let identity = args.llm.identity(&config, against)?;
-            let ledger = RefCell::new(Some(source.ledger(global)?));
-            let write = |work: &[Neighborhood<'_>],
-                         on_page: &(dyn Fn(&SkillId, &Written) + Sync)| {
-                let Some(ledger) = ledger.borrow_mut().take() else { return };
-                if work.is_empty() && !args.llm.elsewhere.only_tells() {
-                    output::say(global, "every page is written by this model; no call was made");
-                    let (summary, exit) = (Summary::default(), Exit::Done);
-                    *finished.borrow_mut() = Some(Ok(Some(Finished { summary, exit })));
-                    return;
-                }
-                let done = llm::write(&args.llm, config.clone(), ledger, work, on_page, global);
-                *finished.borrow_mut() = Some(done);
-            };
-            settings.writer = Writer::Model(Model { identity, write: &write });
-            source.compile(&settings, &claim, global)?
-        }
-    };
-    let (summary, exit) = match finished.into_inner().transpose()? {
-        None => (None, Exit::Done),
-        // Only a plan, or the prompts, were wanted.
-        Some(None) => return Ok(Exit::Done),
-        Some(Some(Finished { summary, exit })) => (Some(summary), exit),
-    };
+    // Only a plan, or the prompts, were wanted.
+    let Some(compiled) = compile(&wish, None, global)? else { return Ok(Exit::Done) };
+    let Compiled { snapshot, report, summary, exit } = compiled;
     snapshot.sound()?;
     let report = (!is_idle(&report)).then_some(report);
     if global.json {
@@ -94,6 +64,87 @@ pub(crate) fn run(args: &Compile, global: &Global) -> anyhow::Result<Exit> {
         print(&snapshot, report.as_ref())?;
     }
     Ok(exit)
+}
+
+/// What is to be compiled, and how: as it was typed, or as a server was asked to.
+pub(crate) struct Wish<'a> {
+    pub(crate) library: &'a LibraryArgs,
+    /// `None` for what the atlas has.
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) writer: WriterName,
+    pub(crate) lang: &'a LanguageChoice,
+    pub(crate) again: Again,
+    pub(crate) rebuild: bool,
+    pub(crate) llm: &'a LlmArgs,
+}
+
+/// What came of it.
+pub(crate) struct Compiled {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) report: CompileReport,
+    /// What a model took, if one was asked.
+    pub(crate) summary: Option<Summary>,
+    pub(crate) exit: Exit,
+}
+
+/// Compiles; `None` where only a plan, or the prompts, were wanted.
+pub(crate) fn compile(
+    wish: &Wish<'_>,
+    follower: Option<&Arc<Follower>>,
+    global: &Global,
+) -> anyhow::Result<Option<Compiled>> {
+    let mut source = Source::of(wish.library, global)?;
+    if let Some(follower) = follower {
+        let follower = Arc::clone(follower);
+        source.hear = Some(Arc::new(move |event| {
+            if let Some((step, done, all)) = follow::step(event) {
+                follower.tell(Told::Step(step, done, all));
+            }
+        }));
+    }
+    let kept = source.atlas.head().map(|head| head.protocol);
+    let embedder = embedder::open_for(&wish.library.embedder, kept.as_ref(), &source, global)?;
+    let protocol = wish.protocol.clone().or(kept).unwrap_or_else(Protocol::ours);
+    let (against, writing) = (protocol.against, protocol.writing);
+    // One compiles at a time, so that nobody pays for the same pages beside us.
+    let claim = wait_for_turn(&source.atlas, global)?;
+    let mut settings = Settings {
+        protocol: wish.protocol.clone(),
+        embedder,
+        writer: Writer::Local,
+        again: wish.again,
+        rebuild: wish.rebuild,
+    };
+    let finished = RefCell::new(None);
+    let (snapshot, report) = match wish.writer {
+        WriterName::Local => source.compile(&settings, &claim, global)?,
+        WriterName::Llm => {
+            let config = wish.llm.config(wish.lang, writing, global)?;
+            let identity = wish.llm.identity(&config, against)?;
+            let ledger = RefCell::new(Some(source.ledger(global)?));
+            let write = |work: &[Neighborhood<'_>],
+                         on_page: &(dyn Fn(&SkillId, &Written) + Sync)| {
+                let Some(ledger) = ledger.borrow_mut().take() else { return };
+                if work.is_empty() && !wish.llm.elsewhere.only_tells() {
+                    output::say(global, "every page is written by this model; no call was made");
+                    let (summary, exit) = (Summary::default(), Exit::Done);
+                    *finished.borrow_mut() = Some(Ok(Some(Finished { summary, exit })));
+                    return;
+                }
+                let asking = Asking { args: wish.llm, config: config.clone(), follower };
+                let done = llm::write(asking, ledger, work, on_page, global);
+                *finished.borrow_mut() = Some(done);
+            };
+            settings.writer = Writer::Model(Model { identity, write: &write });
+            source.compile(&settings, &claim, global)?
+        }
+    };
+    let (summary, exit) = match finished.into_inner().transpose()? {
+        None => (None, Exit::Done),
+        Some(None) => return Ok(None),
+        Some(Some(Finished { summary, exit })) => (Some(summary), exit),
+    };
+    Ok(Some(Compiled { snapshot, report, summary, exit }))
 }
 
 /// Was nothing done?

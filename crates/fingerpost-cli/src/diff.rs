@@ -1,6 +1,7 @@
 //! `fingerpost diff`: what distinguishes two skills, and who wins which request?
 
 use std::io::Write;
+use std::path::Path;
 
 use fingerpost::contract::{Contested, DiffAnswer};
 use fingerpost::contrast::{WeightedTerm, contrast};
@@ -11,20 +12,39 @@ use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
 use fingerpost::snapshot::Snapshot;
 
-use crate::args::{Diff, Global};
+use crate::args::{Diff, Global, LibraryArgs};
 use crate::output::{self, Exit, FAINT, STRONG, cut, plain};
 use crate::search::searcher;
-use crate::source;
+use crate::source::{self, Reading};
 
 /// Terms shown of each kind.
 const TERMS: usize = 12;
 
 pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
     let reading = source::read(&args.library, global)?;
-    let snapshot = &reading.snapshot;
     let pair = [reading.find(&args.first)?, reading.find(&args.second)?];
     let config = SparseConfig::default();
     let by_words = searcher(&reading, &args.library, Retriever::Bm25, &config, global)?;
+    let files = [args.queries.as_deref(), args.qrels.as_deref()];
+    let answer = answer(&reading, &by_words, pair, &args.library, files)?;
+    reading.snapshot.sound()?;
+    if global.json {
+        output::print_json(&answer)?;
+    } else {
+        print(&answer)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What distinguishes two skills; `files` are queries and qrels that lie elsewhere than beside the library.
+pub(crate) fn answer(
+    reading: &Reading,
+    by_words: &Searcher<'_>,
+    pair: [SkillIdx; 2],
+    library: &LibraryArgs,
+    files: [Option<&Path>; 2],
+) -> anyhow::Result<DiffAnswer> {
+    let snapshot = &reading.snapshot;
     let [first, second] = [snapshot.skill(pair[0])?, snapshot.skill(pair[1])?];
     let mut contrast = contrast(&first, &second, &by_words.sparse);
     for list in [&mut contrast.shared, &mut contrast.first, &mut contrast.second] {
@@ -32,7 +52,7 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
     }
     let ids = pair.map(|skill| snapshot.row(skill).id);
     let neighborhoods = snapshot.neighborhoods();
-    let answer = DiffAnswer {
+    Ok(DiffAnswer {
         first: ids[0].to_owned(),
         second: ids[1].to_owned(),
         similarity: snapshot.vectors()?.similarity(pair[0], pair[1]),
@@ -40,16 +60,9 @@ pub(crate) fn run(args: &Diff, global: &Global) -> anyhow::Result<Exit> {
         against: snapshot.against(),
         rivals: are_rivals(snapshot, pair)?,
         contrast,
-        requests: requests(args, &by_words, ids)?,
+        requests: requests(library, files, by_words, ids)?,
         freshness: reading.freshness(),
-    };
-    snapshot.sound()?;
-    if global.json {
-        output::print_json(&answer)?;
-    } else {
-        print(&answer)?;
-    }
-    Ok(Exit::Done)
+    })
 }
 
 /// Is the page of one of them written against the other?
@@ -62,14 +75,15 @@ fn are_rivals(snapshot: &Snapshot, [a, b]: [SkillIdx; 2]) -> anyhow::Result<bool
 
 /// The library's own judged requests that belong to one of the two, and who wins them.
 fn requests(
-    args: &Diff,
+    library: &LibraryArgs,
+    [queries, qrels]: [Option<&Path>; 2],
     by_words: &Searcher<'_>,
     ids: [&str; 2],
 ) -> anyhow::Result<Vec<Contested>> {
     let Searcher { sparse: index, snapshot, .. } = by_words;
-    let beside = |names: &[&str]| source::beside(&args.library, names);
-    let queries = args.queries.clone().or_else(|| beside(&["queries.jsonl"]));
-    let qrels = args.qrels.clone().or_else(|| beside(&["qrels.tsv", "qrels/test.tsv"]));
+    let beside = |names: &[&str]| source::beside(library, names);
+    let queries = queries.map(Path::to_owned).or_else(|| beside(&["queries.jsonl"]));
+    let qrels = qrels.map(Path::to_owned).or_else(|| beside(&["qrels.tsv", "qrels/test.tsv"]));
     let (Some(queries), Some(qrels)) = (queries, qrels) else { return Ok(Vec::new()) };
     let judged = read_qrels(&source::text(&qrels)?, &qrels.display().to_string())?;
     let asked = read_queries(&source::text(&queries)?, &queries.display().to_string(), "dataset")?;

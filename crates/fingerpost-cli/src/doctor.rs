@@ -2,42 +2,40 @@
 
 use std::io::Write;
 
-use fingerpost::diagnostic::{Diagnostic, Severity, Warned};
-use fingerpost::library::{Library, Root};
-use serde::Serialize;
+use fingerpost::contract::DoctorAnswer;
+use fingerpost::diagnostic::{Severity, Warned};
+use fingerpost::library::Library;
 
-use crate::args::{Doctor, Global};
+use crate::args::{Doctor, Global, LibraryArgs};
 use crate::output::{self, Exit, FAINT, STRONG, plain, plural, severity};
 use crate::source;
 
-#[derive(Serialize)]
-struct Report<'a> {
-    skills: usize,
-    withheld: Vec<&'a str>,
-    roots: Vec<String>,
-    findings: &'a [Diagnostic],
-}
-
 pub(crate) fn run(doctor: &Doctor, global: &Global) -> anyhow::Result<Exit> {
     let args = doctor.library.library();
-    let roots = source::roots(&args)?;
-    let Warned { value: library, diagnostics } = Library::load(&roots, source::options(&args))?;
+    let answer = answer(&args)?;
     if global.json {
-        let report = Report {
-            skills: library.skills().len(),
-            withheld: library.withheld().iter().map(|skill| skill.id.as_str()).collect(),
-            roots: roots.iter().map(|root| root.path.display().to_string()).collect(),
-            findings: &diagnostics,
-        };
-        output::print_json(&report)?;
+        output::print_json(&answer)?;
     } else {
-        print(&roots, &library, &diagnostics)?;
+        print(&answer)?;
     }
-    let serious = diagnostics.iter().any(|found| found.severity < Severity::Note);
+    let serious = answer.findings.iter().any(|found| found.severity < Severity::Note);
     Ok(if serious { Exit::Findings } else { Exit::Done })
 }
 
-fn print(roots: &[Root], library: &Library, diagnostics: &[Diagnostic]) -> anyhow::Result<()> {
+/// What loading a library finds.
+pub(crate) fn answer(args: &LibraryArgs) -> anyhow::Result<DoctorAnswer> {
+    let roots = source::roots(args)?;
+    let Warned { value: library, diagnostics } = Library::load(&roots, source::options(args))?;
+    Ok(DoctorAnswer {
+        skills: library.skills().len(),
+        withheld: library.withheld().iter().map(|skill| skill.id.to_string()).collect(),
+        roots: roots.iter().map(|root| root.path.display().to_string()).collect(),
+        findings: diagnostics,
+    })
+}
+
+fn print(answer: &DoctorAnswer) -> anyhow::Result<()> {
+    let diagnostics = &answer.findings;
     let mut out = anstream::stdout().lock();
     for found in diagnostics {
         let style = severity(found.severity);
@@ -61,14 +59,14 @@ fn print(roots: &[Root], library: &Library, diagnostics: &[Diagnostic]) -> anyho
     writeln!(
         out,
         "{} from {}; {}, {}, {}",
-        plural(library.skills().len(), "skill"),
-        plural(roots.len(), "root"),
+        plural(answer.skills, "skill"),
+        plural(answer.roots.len(), "root"),
         plural(count(Severity::Error), "error"),
         plural(count(Severity::Warning), "warning"),
         plural(count(Severity::Note), "note"),
     )?;
-    if !library.withheld().is_empty() {
-        let ids: Vec<_> = library.withheld().iter().map(|skill| plain(skill.id.as_str())).collect();
+    if !answer.withheld.is_empty() {
+        let ids: Vec<_> = answer.withheld.iter().map(|id| plain(id)).collect();
         writeln!(
             out,
             "{} kept for explicit use (--include-manual takes them in): {}",

@@ -5,10 +5,10 @@ use std::io::Write as _;
 
 use clap::Args;
 use fingerpost::contract::ExplainAnswer;
-use fingerpost::index::{Hit, Scratch};
+use fingerpost::index::{Hit, Scratch, SparseConfig};
 use fingerpost::route::explain::{Explained, Ranks, explain};
-use fingerpost::route::{Candidate, Decision, Route};
-use fingerpost::search::Retriever;
+use fingerpost::route::{Candidate, Decision, Router};
+use fingerpost::search::{Retriever, Searcher};
 use fingerpost::skill::SkillIdx;
 use fingerpost::view::View;
 
@@ -18,7 +18,7 @@ use crate::label::{label_in, labels};
 use crate::output::{self, Exit, FAINT, GOOD, STRONG, console_width, wrap};
 use crate::route::{ChoosingArgs, router};
 use crate::search::searcher;
-use crate::source;
+use crate::source::{self, Reading};
 use crate::table::table;
 
 /// Why this skill, and why not that one?
@@ -43,67 +43,91 @@ pub(crate) struct ExplainArgs {
 pub(crate) fn run(args: &ExplainArgs, global: &Global) -> anyhow::Result<Exit> {
     let choosing = ChoosingArgs { pool: args.pool, ..ChoosingArgs::default() };
     let reading = source::read(&args.library, global)?;
-    let snapshot = &reading.snapshot;
     let mut router = router(&reading, &args.library, args.retriever, &choosing, global)?;
     router.set_encoder(encoder::of(&reading, &args.library, Requests::Forgotten, global)?);
     let by = args.retriever.unwrap_or(Retriever::Bm25);
-    let head = snapshot.head();
-    let config = match args.retriever {
+    let config = raw_config(args.retriever, &reading);
+    let raw = searcher(&reading, &args.library, by, &config, global)?;
+    let asked = args.skill.as_deref().map(|name| reading.find(name)).transpose()?;
+    let question = Question { request: &args.request, about: asked };
+    let answer = answer(&reading, &router, &raw, &question, &mut Scratch::default())?;
+    reading.snapshot.sound()?;
+    if global.json {
+        output::print_json(&answer)?;
+    } else {
+        let told = asked.map(|skill| reading.snapshot.row(skill).id);
+        print(&answer, told)?;
+    }
+    Ok(if answer.decision == Decision::Use { Exit::Done } else { Exit::Findings })
+}
+
+/// The terms by which documents alone are ranked, to compare with.
+pub(crate) fn raw_config(retriever: Option<Retriever>, reading: &Reading) -> SparseConfig {
+    let head = reading.snapshot.head();
+    match retriever {
         Some(by) => config_of(by, View::Raw, head),
         None => head.tuning.config(View::Raw),
-    };
-    let raw = searcher(&reading, &args.library, by, &config, global)?;
-    let request = router.read(&args.request)?;
-    let scratch = &mut Scratch::default();
-    let asked = args.skill.as_deref().map(|name| reading.find(name)).transpose()?;
+    }
+}
+
+/// What is to be explained.
+pub(crate) struct Question<'a> {
+    pub(crate) request: &'a str,
+    /// This skill, whether it was a candidate or not.
+    pub(crate) about: Option<SkillIdx>,
+}
+
+/// How each candidate came to its place; `raw` ranks by the documents alone.
+pub(crate) fn answer(
+    reading: &Reading,
+    router: &Router<'_>,
+    raw: &Searcher<'_>,
+    question: &Question<'_>,
+    scratch: &mut Scratch,
+) -> anyhow::Result<ExplainAnswer> {
+    let snapshot = &reading.snapshot;
+    let request = router.read(question.request)?;
     let (route, hits) = router.route_read(&request, scratch)?;
     let all = snapshot.len();
-    let by_document = raw.search(&args.request, all, scratch)?;
-    let by_page = router.finder.search(&args.request, all, scratch)?;
+    let by_document = raw.search(question.request, all, scratch)?;
+    let by_page = router.finder.search(question.request, all, scratch)?;
     let ranks = |candidate: &Candidate<'_>| Ranks {
         raw: rank(&by_document, candidate.skill),
         page: rank(&by_page, candidate.skill),
     };
-    let outside = asked.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
+    let outside = question.about.filter(|skill| hits.iter().all(|hit| hit.skill != *skill));
     let others: Vec<Hit> = outside.iter().map(|&skill| Hit { skill, score: 0.0 }).collect();
     let (pages, other_pages) = (router.pages(&hits), router.pages(&others));
     let pool = router.candidates(&request, &hits, &pages)?;
     let others = router.candidates(&request, &others, &other_pages)?;
-    let fit = router.fit(&args.request, &hits, scratch)?;
+    let fit = router.fit(question.request, &hits, scratch)?;
     let candidates = explain(&request, &pool, &others, fit, snapshot.phrases(), ranks)?;
-    snapshot.sound()?;
-    let decision = route.decision;
-    if global.json {
-        let chosen = route.skill.as_deref().and_then(|id| snapshot.find(id));
-        let chosen = chosen.map(|skill| snapshot.row(skill));
-        output::print_json(&ExplainAnswer {
-            request: args.request.clone(),
-            retriever: by,
-            decision,
-            path: chosen.map(|row| row.path.to_owned()),
-            name: chosen.map(|row| row.name.to_owned()),
-            skill: route.skill,
-            confidence: route.confidence,
-            reason: route.reason,
-            candidates,
-            freshness: reading.freshness(),
-        })?;
-    } else {
-        let told = asked.map(|skill| snapshot.row(skill).id);
-        print(&route, &candidates, told)?;
-    }
-    Ok(if decision == Decision::Use { Exit::Done } else { Exit::Findings })
+    let chosen = route.skill.as_deref().and_then(|id| snapshot.find(id));
+    let chosen = chosen.map(|skill| snapshot.row(skill));
+    Ok(ExplainAnswer {
+        request: question.request.to_owned(),
+        retriever: raw.retriever,
+        decision: route.decision,
+        path: chosen.map(|row| row.path.to_owned()),
+        name: chosen.map(|row| row.name.to_owned()),
+        skill: route.skill,
+        confidence: route.confidence,
+        reason: route.reason,
+        candidates,
+        freshness: reading.freshness(),
+    })
 }
 
 fn rank(hits: &[Hit], skill: SkillIdx) -> Option<usize> {
     hits.iter().position(|hit| hit.skill == skill).map(|at| at + 1)
 }
 
-fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow::Result<()> {
+fn print(answer: &ExplainAnswer, told: Option<&str>) -> anyhow::Result<()> {
+    let ExplainAnswer { candidates, .. } = answer;
     let mut out = anstream::stdout().lock();
-    match &route.skill {
+    match &answer.skill {
         Some(skill) => {
-            let sure = format!("{:.0} % sure", route.confidence * 100.0);
+            let sure = format!("{:.0} % sure", answer.confidence * 100.0);
             let chosen = candidates.iter().find(|candidate| candidate.skill == *skill);
             let name = chosen.map_or("", |chosen| &chosen.name);
             let name = label_in(skill, name, output::terminal_width().saturating_sub(12));
@@ -112,7 +136,7 @@ fn print(route: &Route, candidates: &[Explained], told: Option<&str>) -> anyhow:
         None => writeln!(out, "{STRONG}none{STRONG:#}")?,
     }
     let width = output::terminal_width();
-    for line in wrap(&format!("because {}", route.reason), width.saturating_sub(2)) {
+    for line in wrap(&format!("because {}", answer.reason), width.saturating_sub(2)) {
         writeln!(out, "  {line}")?;
     }
     if candidates.is_empty() {

@@ -295,7 +295,8 @@ fn ask(
     if !args.dataset.is_empty() {
         asked.datasets.clone_from(&args.dataset);
     }
-    let work = Work { doing: "asking", noun: "request", asks: args.elsewhere.asks() };
+    let asks = args.elsewhere.asks();
+    let work = Work { doing: "asking", noun: "request", asks, follower: None };
     let model = Model::open(&args.server, args.server.api.into(), &work, lab.ledger()?, global)?;
     let reader = model.campaign.model().to_owned();
     // As in the paper: one of the candidates is always chosen, and one that the request names is asked about too.

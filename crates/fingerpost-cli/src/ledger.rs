@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use fingerpost::atlas::Spend;
+use fingerpost::contract::LedgerAnswer;
 use serde_json::json;
 
 use crate::args::{Global, LedgerArgs, LedgerPrune, LedgerVerb};
@@ -32,12 +33,12 @@ pub(crate) fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<Exit> {
         output::say(global, &line);
         return Ok(Exit::Done);
     }
-    let cost: f64 = spend.iter().map(|row| row.cost_usd).sum();
-    let calls: u64 = spend.iter().map(|row| row.calls).sum();
+    let answer = LedgerAnswer::new(spend);
     if global.json {
-        output::print_json(&json!({"calls": calls, "cost_usd": cost, "spend": spend}))?;
+        output::print_json(&answer)?;
         return Ok(Exit::Done);
     }
+    let LedgerAnswer { calls, cost_usd: cost, spend } = answer;
     if spend.is_empty() {
         output::say(global, "No model has been asked anything yet.");
         return Ok(Exit::Done);

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fingerpost::compile::Event;
 use fingerpost::route::{Encoder, RouteConfig, Router};
 use fingerpost::store::Version;
 use schemars::JsonSchema;
@@ -19,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::args::{Global, LibraryArgs};
 use crate::encoder::{self, Requests};
+use crate::follow;
 use crate::output::{self, plain};
 use crate::source::{Reading, Source};
 
@@ -52,6 +52,11 @@ impl Open {
         let mut router = self.reading.snapshot.router(config, pool);
         router.set_encoder(self.encoder.clone());
         router
+    }
+
+    /// The model that also tells how near skills are, where there is one.
+    pub(crate) fn encoder_name(&self) -> Option<&str> {
+        self.encoder.as_ref().map(|encoder| encoder.name())
     }
 }
 
@@ -193,12 +198,7 @@ impl Live {
     fn read(&self, mut source: Source, damaged: bool) -> anyhow::Result<Reading> {
         let status = self.status.clone();
         source.hear = Some(Arc::new(move |event| {
-            let (step, done, all) = match *event {
-                Event::Comparing(all) => ("comparing", 0, all),
-                Event::Writing(done, all) => ("writing", done, all),
-                Event::Indexing => ("indexing", 0, 0),
-                Event::Damaged(_) | Event::Mended(_) => return,
-            };
+            let Some((step, done, all)) = follow::step(event) else { return };
             let compiling = Some(Compiling { step, done, all });
             status.send_modify(|status| status.compiling = compiling);
         }));

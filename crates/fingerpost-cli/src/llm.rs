@@ -9,6 +9,8 @@ mod model;
 mod prompts;
 mod teller;
 
+use std::sync::Arc;
+
 use fingerpost::atlas::{Ledger, Spent};
 use fingerpost::chat::ChatError;
 use fingerpost::page::llm::{LlmConfig, Neighborhood, Outcome, Wanted, Written};
@@ -22,6 +24,7 @@ pub(crate) use self::elsewhere::Elsewhere;
 pub(crate) use self::model::{Model, Work, price, told};
 pub(crate) use self::prompts::templates;
 use crate::args::Global;
+use crate::follow::Follower;
 use crate::output::{self, Exit, UsageError, plural};
 
 /// What a run with a model did.
@@ -60,22 +63,30 @@ pub(crate) struct Finished {
     pub(crate) exit: Exit,
 }
 
+/// How a model is asked.
+pub(crate) struct Asking<'a> {
+    pub(crate) args: &'a LlmArgs,
+    pub(crate) config: LlmConfig,
+    /// Who follows the work, where that is nobody at a terminal.
+    pub(crate) follower: Option<&'a Arc<Follower>>,
+}
+
 /// Writes what is wanted of these neighborhoods, as the arguments say; `None` if they want a plan or
 /// the prompts only. The caller holds the lock of the atlas, so that nobody pays for the same pages
 /// beside us.
 pub(crate) fn write(
-    args: &LlmArgs,
-    config: LlmConfig,
+    asking: Asking<'_>,
     ledger: Ledger,
     work: &[Neighborhood<'_>],
     on_page: &(dyn Fn(&SkillId, &Written) + Sync),
     global: &Global,
 ) -> anyhow::Result<Option<Finished>> {
+    let Asking { args, config, follower } = asking;
     if !(0.0..=2.0).contains(&args.temperature) {
         return Err(UsageError::new("--temperature lies between 0 and 2").into());
     }
     let api = args.elsewhere.batch.unwrap_or(args.server.api);
-    let wish = Work { doing: "writing", noun: "page", asks: args.elsewhere.asks() };
+    let wish = Work { doing: "writing", noun: "page", asks: args.elsewhere.asks(), follower };
     let model = Model::open(&args.server, api.into(), &wish, ledger, global)?;
     let attempts = config.attempts;
     // Who only wants to know what would be asked wants nothing to be kept.
@@ -88,6 +99,7 @@ pub(crate) fn write(
         model: &model,
         server: &args.server,
         how: &args.elsewhere,
+        follower,
         global,
         noun: wish.noun,
         wanted: pages.wanted(),

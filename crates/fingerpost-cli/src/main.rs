@@ -11,13 +11,16 @@ mod encoder;
 mod eval;
 mod explain;
 mod export;
+mod follow;
+mod hook;
 mod import;
+mod install;
 mod lab;
 mod label;
 mod ledger;
-#[expect(dead_code, reason = "the doors that stay open answer from it")]
 mod live;
 mod llm;
+mod mcp;
 mod model;
 mod neighbors;
 mod output;
@@ -26,11 +29,13 @@ mod progress;
 mod route;
 mod schema;
 mod search;
+mod serve;
 mod shell;
 mod source;
 mod table;
 mod tour;
 mod version;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -40,7 +45,15 @@ use crate::args::{Arguments, Verb};
 use crate::output::Exit;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::read();
+    let mut arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && hook::is_asked_for() => {
+            // Any other exit code stops the prompt that the hook was called for.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => error.exit(),
+    };
     arguments.global.color.write_global();
     if let Some(threads) = arguments.global.threads {
         // The only way this fails is a pool that exists already, and none does yet.
@@ -75,8 +88,14 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Eval(eval) => eval::run(eval, &arguments.global),
         Verb::Lab(verb) => lab::run(verb, &arguments.global),
         Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
+        Verb::Serve(serve) => serve::run(serve, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
+        Verb::Mcp(mcp) => mcp::run(mcp, &arguments.global),
+        Verb::Hook(verb) => Ok(hook::run(verb, &arguments.global)),
+        Verb::Install(install) => install::run(install, &arguments.global),
+        Verb::Uninstall(uninstall) => install::undo(uninstall, &arguments.global),
+        Verb::Watch(watch) => watch::run(watch, &arguments.global),
         Verb::Completions(completions) => shell::completions(completions),
         Verb::Schema(schema) => schema::run(schema),
         Verb::Man(manual) => shell::manual(manual, &arguments.global),
@@ -84,7 +103,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 /// Is a file of the atlas not what was written?
-fn is_damage(error: &anyhow::Error) -> bool {
+pub(crate) fn is_damage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<FileError>())
 }
 

@@ -16,7 +16,7 @@ use fingerpost::snapshot::SnapshotError;
 use fingerpost::text::is_hidden;
 use fingerpost_models::SettingsError;
 use indicatif::ProgressBar;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::args::Global;
 
@@ -90,7 +90,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 }
 
 /// The way out, in terms of what can be typed: the library knows no flags.
-fn hint(error: &anyhow::Error) -> Option<&'static str> {
+pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     if matches!(error.downcast_ref(), Some(JudgedError::Unjudged { .. })) {
         return Some("judgements that lie elsewhere are named with --qrels");
     }
@@ -116,7 +116,10 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
 
 /// A line of talk.
 pub(crate) fn say(global: &Global, line: &str) {
-    if !global.quiet {
+    if tracing::dispatcher::has_been_set() {
+        // A server's talk is its log.
+        tracing::info!("{}", plain(&anstream::adapter::strip_str(line).to_string()));
+    } else if !global.quiet {
         let _ = writeln!(anstream::stderr(), "{line}");
     }
 }
@@ -124,6 +127,11 @@ pub(crate) fn say(global: &Global, line: &str) {
 /// A line that a person should see, however little talk is wanted.
 /// Once a run, however often there is cause: an answer may be made again, and a library read by several parts.
 pub(crate) fn note(global: &Global, line: &str) {
+    if tracing::dispatcher::has_been_set() {
+        // A server's log runs for days, and has everything.
+        tracing::warn!("{}", plain(line));
+        return;
+    }
     let mut noted = global.noted.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if noted.insert(line.to_owned()) {
         let _ = writeln!(anstream::stderr(), "{CAUTION}note:{CAUTION:#} {}", plain(line));
@@ -144,7 +152,7 @@ pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
 
 /// Something is under way; shown on a terminal only, and gone when dropped.
 pub(crate) fn spinner(global: &Global, message: String) -> ProgressBar {
-    if global.quiet {
+    if global.quiet || tracing::dispatcher::has_been_set() {
         return ProgressBar::hidden();
     }
     let spinner = ProgressBar::new_spinner().with_message(message);
@@ -165,9 +173,16 @@ fn write_json(out: impl Write, value: &impl serde::Serialize) -> io::Result<()> 
     value.serialize(&mut Serializer::with_formatter(out, formatter)).map_err(io::Error::from)
 }
 
+/// The same as bytes, on one line.
+pub(crate) fn json_bytes(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(1024);
+    value.serialize(&mut Serializer::with_formatter(&mut bytes, Plain(CompactFormatter)))?;
+    Ok(bytes)
+}
+
 /// JSON that a terminal may show: characters that [`plain`] would not let pass are escaped, so that
 /// whoever parses it gets the same text.
-struct Plain(PrettyFormatter<'static>);
+struct Plain<F>(F);
 
 /// Everything but the text is the inner formatter's.
 macro_rules! as_inner {
@@ -178,7 +193,7 @@ macro_rules! as_inner {
     )*};
 }
 
-impl Formatter for Plain {
+impl<F: Formatter> Formatter for Plain<F> {
     as_inner! {
         begin_array();
         end_array();

@@ -1,8 +1,8 @@
 //! `fingerpost page`: a skill's page, what the checks say of it, and a person's word over it.
 
-mod edit;
+pub(crate) mod edit;
 mod forget;
-mod pin;
+pub(crate) mod pin;
 mod review;
 mod show;
 
@@ -49,6 +49,12 @@ pub(crate) fn keep(
     args: &LibraryArgs,
     global: &Global,
 ) -> anyhow::Result<Reading> {
+    keep_only(&reading, pages)?;
+    reading.again(args, global)
+}
+
+/// Keeps a page for good; it counts from the next compilation on.
+pub(crate) fn keep_only(reading: &Reading, pages: Vec<KeptPage>) -> anyhow::Result<()> {
     let roots = &reading.snapshot.head().library.roots;
     let with_root = |page: KeptPage| {
         let found = reading.snapshot.find(page.skill.as_str());
@@ -57,6 +63,5 @@ pub(crate) fn keep(
         KeptPage { root: root.to_owned(), ..page }
     };
     let pages: Vec<KeptPage> = pages.into_iter().map(with_root).collect();
-    reading.source.atlas.keep(&pages)?;
-    reading.again(args, global)
+    Ok(reading.source.atlas.keep(&pages)?)
 }

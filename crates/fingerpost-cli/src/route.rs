@@ -90,7 +90,7 @@ pub(crate) struct ChoosingArgs {
 }
 
 /// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("'{text}' is no number from 0 to 1"))
 }
@@ -135,6 +135,21 @@ impl ChoosingArgs {
             ..kept
         }
     }
+
+    /// The same for the local chooser, with the candidates that each way of searching brings.
+    pub(crate) fn config(&self, snapshot: &Snapshot) -> (RouteConfig, usize) {
+        let Choosing { pool, cards, answering, .. } = self.over(snapshot.head().protocol.choosing);
+        let config = RouteConfig {
+            none_below: match answering {
+                Answering::Always => 0.0,
+                Answering::OrNone => numbers::none::BELOW,
+            },
+            min_confidence: self.min_confidence,
+            max: self.max.max(1),
+            cards,
+        };
+        (config, pool)
+    }
 }
 
 /// What routes the requests of a library, as the arguments say.
@@ -146,16 +161,7 @@ pub(crate) fn router<'a>(
     global: &Global,
 ) -> anyhow::Result<Router<'a>> {
     let snapshot = &reading.snapshot;
-    let Choosing { pool, cards, answering, .. } = choosing.over(snapshot.head().protocol.choosing);
-    let config = RouteConfig {
-        none_below: match answering {
-            Answering::Always => 0.0,
-            Answering::OrNone => numbers::none::BELOW,
-        },
-        min_confidence: choosing.min_confidence,
-        max: choosing.max.max(1),
-        cards,
-    };
+    let (config, pool) = choosing.config(snapshot);
     let mut router = snapshot.router(config, pool);
     if let Some(by) = retriever {
         let config = config_of(by, View::Full, snapshot.head());

@@ -154,7 +154,9 @@ pub struct Reply {
 }
 
 /// Tokens of a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize,
+)]
 pub struct Usage {
     /// Read, cached ones included.
     pub input: u64,

@@ -3,12 +3,22 @@
 //! One type a verb, for every door: the command line, HTTP and MCP print the same fields. Fields are
 //! added, never renamed or removed. Every answer says of which generation it is.
 
+mod cards;
+mod doctor;
 mod review;
+mod shown;
+mod skills;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::doctor::{DoctorAnswer, LedgerAnswer};
+pub use self::cards::{CardsAnswer, CompareAnswer, Detail, SkillCard, shown_line, shown_text};
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
+pub use self::shown::{ShownCard, ShownCase};
+pub use self::skills::{
+    ListedSkill, PagesAnswer, SkillAnswer, SkillsAnswer, SkillsFilter, SourcedPageAnswer,
+};
 use crate::compile::CompileReport;
 use crate::contrast::Contrast;
 use crate::index::{Explanation, Hit};
@@ -39,6 +49,8 @@ pub struct FoundSkill {
     pub skill: String,
     /// Its name.
     pub name: String,
+    /// Its description.
+    pub description: String,
     /// The file that it was read from.
     pub path: String,
     /// Its score; larger is better.
@@ -58,6 +70,7 @@ impl FoundSkill {
             Self {
                 skill: row.id.to_owned(),
                 name: row.name.to_owned(),
+                description: row.description.to_owned(),
                 path: row.path.to_owned(),
                 score: hit.score,
                 rank,
@@ -98,6 +111,9 @@ pub struct RouteAnswer {
     pub path: Option<String>,
     /// What it was chosen from.
     pub hits: Vec<FoundSkill>,
+    /// The cards of these, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Vec<ShownCard>>,
     /// Of which state.
     #[serde(flatten)]
     pub freshness: Freshness,
@@ -123,6 +139,7 @@ impl RouteAnswer {
             path: chosen.map(|row| row.path.to_owned()),
             route,
             hits: FoundSkill::list(snapshot, hits),
+            shown: None,
             freshness,
         }
     }
@@ -184,7 +201,6 @@ pub struct Neighbor {
     /// Its name.
     pub name: String,
     /// Its description.
-    #[serde(skip)]
     pub description: String,
     /// Cosine of their vectors.
     pub similarity: f32,
@@ -200,7 +216,6 @@ pub struct RivalSkill {
     /// Its name.
     pub name: String,
     /// Its description.
-    #[serde(skip)]
     pub description: String,
     /// How nearly it wins requests meant for the other, 2 at most as a rule; in a neighborhood the cosine of
     /// their vectors.

@@ -33,6 +33,7 @@
 //!
 //! To keep the atlas, write `Atlas::new(Folder::at("some/folder"))` with [`store::Folder`].
 
+pub mod areas;
 pub mod atlas;
 pub mod chat;
 pub mod compile;
@@ -43,9 +44,11 @@ pub mod embedding;
 pub mod eval;
 pub mod exclusion;
 mod front_matter;
+pub mod graph;
 pub mod index;
 pub mod kept;
 pub mod library;
+pub mod losses;
 pub mod map;
 pub mod neighborhood;
 pub mod numbers;
@@ -60,6 +63,7 @@ pub mod search;
 pub mod sections;
 pub mod skill;
 pub mod snapshot;
+pub mod sources;
 pub mod store;
 pub mod text;
 pub mod view;

@@ -30,6 +30,13 @@ pub(crate) struct LibraryArgs {
     skills: Vec<usize>,
 }
 
+impl LibraryArgs {
+    /// One library of so many skills.
+    pub(crate) fn of(data: &Path, folder: &Path, skills: usize) -> Self {
+        Self { data: data.to_owned(), folder: folder.to_owned(), skills: vec![skills] }
+    }
+}
+
 pub(super) const SHORT: &str = "short";
 pub(super) const LONG: &str = "long";
 
@@ -76,7 +83,7 @@ impl Requests {
 }
 
 /// The library of so many skills.
-pub(super) fn file(folder: &Path, skills: usize) -> PathBuf {
+pub(crate) fn file(folder: &Path, skills: usize) -> PathBuf {
     folder.join(format!("{skills}.jsonl"))
 }
 

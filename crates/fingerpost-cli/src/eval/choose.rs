@@ -76,6 +76,7 @@ pub(super) fn by_model(
     };
     let pass = || choices.pass();
     let elsewhere = Elsewhere {
+        follower: None,
         errand: Errand { campaign: &model.campaign, attempts: config.attempts, pass: &pass },
         model: &model,
         server: &eval.server,

@@ -14,6 +14,12 @@ use super::prompts::templates;
 use crate::args::Global;
 use crate::output::UsageError;
 
+/// How a model is asked where nobody says otherwise.
+const CONTEXT: usize = 16_000;
+const PAGE_TOKENS: u32 = 2000;
+const TEMPERATURE: f64 = 0.2;
+const POLL: f64 = 30.0;
+
 /// Which model, at which server, and how much of it.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "The model (--writer llm, --chooser llm)")]
@@ -75,13 +81,13 @@ pub(crate) struct LlmArgs {
     #[arg(long, default_value = "focal")]
     pub(crate) unit: UnitName,
     /// Tokens of a prompt that the documents in it may take.
-    #[arg(long, value_name = "N", default_value_t = 16_000)]
+    #[arg(long, value_name = "N", default_value_t = CONTEXT)]
     pub(crate) context: usize,
     /// Tokens of an answer, a page: more for models that think aloud.
-    #[arg(long, value_name = "N", default_value_t = 2000)]
+    #[arg(long, value_name = "N", default_value_t = PAGE_TOKENS)]
     pub(crate) page_tokens: u32,
     /// How freely the model draws.
-    #[arg(long, value_name = "X", default_value_t = 0.2)]
+    #[arg(long, value_name = "X", default_value_t = TEMPERATURE)]
     pub(crate) temperature: f64,
     #[command(flatten)]
     pub(crate) elsewhere: ElsewhereArgs,
@@ -100,7 +106,7 @@ pub(crate) struct ElsewhereArgs {
     #[arg(long, value_name = "SERVICE", conflicts_with_all = ["dry_run", "emit", "ingest", "replay"])]
     pub(crate) batch: Option<ApiName>,
     /// How often to look after a batch.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, hide = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = POLL, hide = true)]
     pub(crate) poll: f64,
     /// Write the prompts to a file, in the form of OpenAI's batches, and ask nothing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "ingest", "replay"])]
@@ -158,6 +164,25 @@ impl ElsewhereArgs {
 }
 
 impl LlmArgs {
+    /// This model, asked as usual.
+    pub(crate) fn usual(server: ModelArgs) -> Self {
+        let elsewhere = ElsewhereArgs {
+            dry_run: false,
+            batch: None,
+            poll: POLL,
+            emit: None,
+            ingest: Vec::new(),
+        };
+        Self {
+            unit: UnitName::Focal,
+            context: CONTEXT,
+            page_tokens: PAGE_TOKENS,
+            temperature: TEMPERATURE,
+            elsewhere,
+            server,
+        }
+    }
+
     /// How the model is asked, in words that were checked.
     pub(crate) fn config(
         &self,

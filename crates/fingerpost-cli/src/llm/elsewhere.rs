@@ -4,6 +4,7 @@ use std::fmt::{Debug, Display};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,6 +17,7 @@ use serde_json::json;
 use super::args::{ElsewhereArgs, ModelArgs};
 use super::model::{Model, told};
 use crate::args::Global;
+use crate::follow::{Follower, Told};
 use crate::output::{self, FAINT, STRONG, UsageError, cut, plain, plural, thousands};
 use crate::progress::time;
 
@@ -29,6 +31,8 @@ pub(crate) struct Elsewhere<'a, T, E: Debug + Display> {
     pub(crate) server: &'a ModelArgs,
     pub(crate) how: &'a ElsewhereArgs,
     pub(crate) global: &'a Global,
+    /// Who follows it, where that is nobody at a terminal.
+    pub(crate) follower: Option<&'a Arc<Follower>>,
     /// What is wanted: a "page" or a "request" to be answered, and how many.
     pub(crate) noun: &'static str,
     pub(crate) wanted: usize,
@@ -86,6 +90,10 @@ impl<T, E: Debug + Display + Into<anyhow::Error>> Elsewhere<'_, T, E> {
     fn tell_plan(&self) -> anyhow::Result<()> {
         let concurrency = self.server.concurrency.get() as usize;
         let plan = self.errand.plan(concurrency, self.how.batch.is_some()).map_err(told)?;
+        if let Some(follower) = self.follower {
+            follower.tell(Told::Plan(&plan));
+            return Ok(());
+        }
         let Plan { calls, known, usage, cost, seconds } = plan;
         let model = self.model.campaign.model();
         if self.global.json {

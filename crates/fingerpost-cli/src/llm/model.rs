@@ -15,6 +15,7 @@ use fingerpost_models::{Api, ChatConfig, KnownPrice, Prices, RetryConfig};
 use super::args::ModelArgs;
 use super::teller::Teller;
 use crate::args::Global;
+use crate::follow::Follower;
 use crate::output::{Exit, UsageError};
 use crate::source;
 
@@ -25,13 +26,15 @@ pub(crate) struct Model {
 }
 
 /// What a model is asked for: it is "writing" a "page", say.
-pub(crate) struct Work {
+pub(crate) struct Work<'a> {
     /// Doing what.
     pub(crate) doing: &'static str,
     /// To what.
     pub(crate) noun: &'static str,
     /// Does a server have to be reached? A key is needed only then.
     pub(crate) asks: bool,
+    /// Who follows it, where that is nobody at a terminal.
+    pub(crate) follower: Option<&'a Arc<Follower>>,
 }
 
 impl Model {
@@ -39,7 +42,7 @@ impl Model {
     pub(crate) fn open(
         args: &ModelArgs,
         api: Api,
-        work: &Work,
+        work: &Work<'_>,
         ledger: Ledger,
         global: &Global,
     ) -> anyhow::Result<Self> {
@@ -67,8 +70,11 @@ impl Model {
             return Err(UsageError::new(message).into());
         }
         let budget = Budget { max_cost: args.max_cost, max_calls: args.max_calls };
-        let cancel = interrupted(global)?;
-        let teller = Arc::new(Teller::new(global, work.doing, work.noun, price.is_some()));
+        let cancel = match work.follower {
+            Some(follower) => Arc::clone(&follower.cancel),
+            None => interrupted(global)?,
+        };
+        let teller = Arc::new(Teller::new(global, work, price.is_some()));
         let hears = Arc::clone(&teller);
         let on_event = move |event: fingerpost_models::campaign::Event<'_>| hears.hear(event);
         let campaign = Campaign::new(config, price, budget, ledger, cancel, on_event)?;

@@ -1,12 +1,14 @@
 //! What is a person told while a model is asked?
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fingerpost_models::Retry;
 use fingerpost_models::campaign::Event;
 
+use super::model::Work;
 use crate::args::Global;
+use crate::follow::{Follower, Told};
 use crate::output::{cut, plain, plural};
 use crate::progress::{Progress, time};
 
@@ -21,24 +23,27 @@ pub(crate) struct Teller {
     progress: Progress,
     start: Instant,
     priced: bool,
+    follower: Option<Arc<Follower>>,
     last_retry: Mutex<Option<Instant>>,
 }
 
 impl Teller {
     /// For work that does something with so many things, such as "writing" a "page".
-    pub(super) fn new(
-        global: &Global,
-        doing: &'static str,
-        noun: &'static str,
-        priced: bool,
-    ) -> Self {
-        let progress = Progress::new(global, doing, noun);
-        Self { progress, start: Instant::now(), priced, last_retry: Mutex::default() }
+    pub(super) fn new(global: &Global, work: &Work<'_>, priced: bool) -> Self {
+        let progress = Progress::new(global, work.doing, work.noun);
+        let follower = work.follower.map(Arc::clone);
+        Self { progress, start: Instant::now(), priced, follower, last_retry: Mutex::default() }
     }
 
     pub(super) fn hear(&self, event: Event<'_>) {
         match event {
             Event::Progress { done, all, spent } => {
+                if let Some(follower) = &self.follower {
+                    let cost_usd = self.priced.then_some(spent.cost);
+                    follower.tell(Told::Step("asking", done, all));
+                    follower.tell(Told::Spent { calls: spent.calls, cost_usd });
+                    return;
+                }
                 self.progress.paid(done, all, &spent, self.start, self.priced);
             }
             Event::Retry(retry) => self.retry(retry),

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use anyhow::Context;
 use fingerpost::kept::{KeptPage, Origin};
-use fingerpost::page::write::adopt;
+use fingerpost::page::write::{PageRow, adopt};
 use fingerpost::page::{Case, Page, Status};
-use fingerpost::skill::SkillId;
+use fingerpost::skill::{Skill, SkillId};
 
 use super::pin::done;
 use super::{company, members};
@@ -47,15 +47,24 @@ pub(super) fn run(args: &PageEdit, global: &Global) -> anyhow::Result<Exit> {
         parse(&text)?
     };
     let page = resolved(page, &known, &reading)?;
-    let company = company(&reading, &of, &members);
-    let alone = reading.snapshot.head().protocol.writing.alone;
-    let row = adopt(page, &of, &company, Status::Pinned, "a person", alone);
+    let row = by_hand(&reading, page, &of, &members);
     done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
+}
+
+/// A page as a person wrote it, pinned; `members` are those that it stands beside.
+pub(crate) fn by_hand(reading: &Reading, page: Page, of: &Skill, members: &[Skill]) -> PageRow {
+    let company = company(reading, of, members);
+    let alone = reading.snapshot.head().protocol.writing.alone;
+    adopt(page, of, &company, Status::Pinned, "a person", alone)
 }
 
 /// References may be typed as names; kept are ids. Those that the page had stay, whether or not the
 /// library has their skills now.
-fn resolved(mut page: Page, known: &[SkillId], reading: &Reading) -> anyhow::Result<Page> {
+pub(crate) fn resolved(
+    mut page: Page,
+    known: &[SkillId],
+    reading: &Reading,
+) -> anyhow::Result<Page> {
     for case in &mut page.boundary {
         if let Some(id) = case.skill.as_ref().filter(|id| !known.contains(id)) {
             let found = reading.find(id.as_str())?;

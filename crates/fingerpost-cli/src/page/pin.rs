@@ -3,7 +3,7 @@
 use fingerpost::contract::PageAnswer;
 use fingerpost::kept::{KeptPage, Origin};
 use fingerpost::page::Status;
-use fingerpost::skill::SkillId;
+use fingerpost::skill::{SkillId, SkillIdx};
 
 use super::keep;
 use super::show::print;
@@ -14,6 +14,12 @@ use crate::source::{self, Reading};
 pub(super) fn pin(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
     let reading = source::read(&args.library, global)?;
     let skill = reading.find(&args.skill)?;
+    let page = pinned(&reading, skill)?;
+    done(reading, page, &args.library, global)
+}
+
+/// The page of a skill as a person approves it.
+pub(crate) fn pinned(reading: &Reading, skill: SkillIdx) -> anyhow::Result<KeptPage> {
     let mut row = reading.snapshot.page_row(skill)?;
     if row.page.is_none() {
         let message =
@@ -23,18 +29,24 @@ pub(super) fn pin(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
     row.status = Status::Pinned;
     // Whoever pins a page has read it beside the document as it is now.
     row.document = reading.snapshot.digest(skill);
-    done(reading, KeptPage::of(&row, Origin::Hand), &args.library, global)
+    Ok(KeptPage::of(&row, Origin::Hand))
 }
 
 pub(super) fn unpin(args: &PageShow, global: &Global) -> anyhow::Result<Exit> {
     let reading = source::read(&args.library, global)?;
     let skill = reading.find(&args.skill)?;
+    let page = unpinned(&reading, skill)?;
+    done(reading, page, &args.library, global)
+}
+
+/// The pin of a skill's page as a person gives it back.
+pub(crate) fn unpinned(reading: &Reading, skill: SkillIdx) -> anyhow::Result<KeptPage> {
     let row = reading.snapshot.page_row(skill)?;
     if row.status != Status::Pinned {
         let message = format!("the page of '{}' is not pinned", row.skill);
         return Err(UsageError::new(message).into());
     }
-    done(reading, KeptPage::released(&row), &args.library, global)
+    Ok(KeptPage::released(&row))
 }
 
 /// Keeps a page and shows what became of it.

@@ -68,7 +68,7 @@ pub(crate) fn open(
     }
     let api = elsewhere.and_then(|elsewhere| elsewhere.batch).unwrap_or(server.api);
     let asks = elsewhere.is_none_or(ElsewhereArgs::asks);
-    let work = Work { doing: "choosing", noun: "request", asks };
+    let work = Work { doing: "choosing", noun: "request", asks, follower: None };
     Model::open(server, api.into(), &work, source.ledger(global)?, global)
 }
 

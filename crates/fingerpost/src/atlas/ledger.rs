@@ -120,7 +120,7 @@ pub enum AdoptError {
 }
 
 /// What was spent on one model for one purpose on one day.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Spend {
     /// The day the calls were made (UTC).
     pub day: String,

@@ -51,17 +51,23 @@ impl ReviewAnswer {
     pub fn new(snapshot: &Snapshot, freshness: Freshness, k: usize) -> Result<Self, SnapshotError> {
         let all = snapshot.page_rows()?;
         let (rules, empty) = (reviewed(all), EmptyFields::of(all));
-        let mut rows: Vec<&PageRow> = all.iter().filter(|row| !row.findings.is_empty()).collect();
-        rows.sort_by(|a, b| {
-            let flagged = b.is_flagged().cmp(&a.is_flagged());
-            flagged.then(a.score.total_cmp(&b.score)).then_with(|| a.skill.cmp(&b.skill))
-        });
+        let mut rows = worst(all);
         let flagged = rows.iter().filter(|row| row.is_flagged()).count();
         let fallback = rows.len() - flagged;
         rows.truncate(k);
         let pages = rows.into_iter().map(|row| PageAnswer::new(snapshot, freshness, row)).collect();
         Ok(Self { flagged, fallback, empty, rules, pages, freshness })
     }
+}
+
+/// Pages with findings, the worst first.
+pub(super) fn worst(all: &[PageRow]) -> Vec<&PageRow> {
+    let mut rows: Vec<&PageRow> = all.iter().filter(|row| !row.findings.is_empty()).collect();
+    rows.sort_by(|a, b| {
+        let flagged = b.is_flagged().cmp(&a.is_flagged());
+        flagged.then(a.score.total_cmp(&b.score)).then_with(|| a.skill.cmp(&b.skill))
+    });
+    rows
 }
 
 /// How many pages have nothing in a field.

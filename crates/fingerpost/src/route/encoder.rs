@@ -34,6 +34,11 @@ impl Encoder {
         Self { embedder, index, middle, room }
     }
 
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        &self.embedder.profile().name
+    }
+
     /// The vectors of many requests at once, which is what servers and models are good at.
     pub(super) fn read(&self, requests: &mut [Request<'_>]) -> Result<(), EmbedError> {
         let wanted: Vec<&str> = requests.iter().map(|request| &*request.wanted).collect();
