@@ -92,6 +92,8 @@ struct Seen {
     /// The library's files; `None` where they change under our eyes, or an atlas is used alone.
     stamp: Option<String>,
     head: Version,
+    /// What a person or money made: it counts as soon as it is kept.
+    kept: Option<String>,
 }
 
 impl Live {
@@ -175,18 +177,20 @@ impl Live {
         if before.is_some() && before == *last && !damaged {
             return took;
         }
-        let read = source.and_then(|source| self.read(source, damaged));
-        self.status.send_modify(|status| status.compiling = None);
-        let served = read.and_then(|reading| {
-            let head = reading.source.atlas.store().head()?;
-            let (head, stale) = (Version::of(head.as_deref()), reading.stale);
+        let served = source.and_then(|source| {
+            // Of the atlas on the disk: where nothing may be written, another one answers, in memory.
+            let store = Arc::clone(source.atlas.store());
+            let reading = self.read(source, damaged);
+            self.status.send_modify(|status| status.compiling = None);
+            let reading = reading?;
+            let stale = reading.stale;
             self.serve(reading)?;
-            Ok((head, stale))
+            Ok((Version::of(store.head()?.as_deref()), stale))
         });
         *last = match served {
             // What could not be compiled now is tried again. What changed meanwhile has another stamp next time.
             Ok((_, true)) => None,
-            Ok((head, false)) => before.map(|Seen { stamp, .. }| Seen { stamp, head }),
+            Ok((head, false)) => before.map(|seen| Seen { head, ..seen }),
             Err(error) => {
                 self.fail(&error);
                 before
@@ -243,5 +247,5 @@ impl Live {
 fn seen(source: &Source) -> Option<Seen> {
     let head = source.atlas.store().head().ok()?;
     let stamp = if source.roots.is_empty() { None } else { source.stamp() };
-    Some(Seen { stamp, head: Version::of(head.as_deref()) })
+    Some(Seen { stamp, head: Version::of(head.as_deref()), kept: source.atlas.mark().ok() })
 }

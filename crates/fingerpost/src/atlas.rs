@@ -249,7 +249,8 @@ impl Atlas {
         Ledger::open(Arc::clone(&self.store), replays)
     }
 
-    fn mark(&self) -> Result<String, StoreError> {
+    /// Changes whenever what is kept does, here or where relatives keep theirs.
+    pub fn mark(&self) -> Result<String, StoreError> {
         kept::mark(self.store.as_ref(), &self.relatives)
     }
 }

@@ -100,6 +100,25 @@ const EXAMPLES: &[Examples] = &[
             "fingerpost completions fish > ~/.config/fish/completions/fingerpost.fish",
         ],
     ),
+    (
+        "serve",
+        &[
+            "fingerpost serve ./skills --open",
+            "fingerpost serve ./skills --host 0.0.0.0 --token-file ./token --allowed-host skills.example.org",
+        ],
+    ),
+    ("mcp", &["fingerpost mcp", "fingerpost mcp --library ./skills"]),
+    ("hook", &["fingerpost hook claude --library ./skills < prompt.json"]),
+    (
+        "hook claude",
+        &["fingerpost hook claude --library ./skills --min-confidence 0.8 < prompt.json"],
+    ),
+    (
+        "install",
+        &["fingerpost install claude", "fingerpost install claude --with hook --project --dry-run"],
+    ),
+    ("uninstall", &["fingerpost uninstall claude", "fingerpost uninstall codex --yes"]),
+    ("watch", &["fingerpost watch ./skills"]),
     ("schema", &["fingerpost schema route", "fingerpost schema page show"]),
     ("man", &["fingerpost man --out ~/.local/share/man/man1"]),
 ];
@@ -146,6 +165,7 @@ mod tests {
             .split_once("$(")
             .map_or(line, |(_, inside)| inside.split(')').next().unwrap_or_default());
         let line = line.split(" > ").next().unwrap_or_default();
+        let line = line.split(" < ").next().unwrap_or_default();
         let mut words = vec![String::new()];
         let mut quote = None;
         for c in line.chars() {
