@@ -24,6 +24,7 @@ try {
   for (const name of ['atlas', 'skill', 'playground']) {
     await page.goto(`${server.origin}/${SCREENS.find((screen) => screen.name === name).hash}`)
     await settled(page)
+    await page.mouse.move(0, 0)
     if (name === 'skill') await page.locator('section.page section', { hasText: 'Body' }).locator('button').first().hover()
     await page.waitForTimeout(600)
     const picture = await fewerColors(blank, await page.screenshot())
