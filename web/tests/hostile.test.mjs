@@ -1,9 +1,12 @@
 // Can a stranger's skill do anything on the page but be read?
 
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { launch, NARROW, open, settled, WIDE } from '../harness/browser.mjs'
 import { libraryOf, serve } from '../harness/server.mjs'
+
+const EXAMPLE = new URL('../../examples/library/', import.meta.url)
 
 const ATTACKS = {
   script: '<script>globalThis.taken = 1</script>',
@@ -18,26 +21,24 @@ const ATTACKS = {
   style: '<style>*{display:none}</style><link rel=stylesheet href=https://example.invalid/x.css>',
 }
 
-const skill = (name, attack, whose, how) => `---
-name: ${JSON.stringify(name)}
-description: ${JSON.stringify(`Convert an invoice table to ${attack} for the ${whose} office by ${how}. ${attack}`)}
----
-
-# ${attack}
-
-Convert the invoice table with ${attack} by ${how}. The ${whose} office takes no receipt.
-
-${attack}
-`
+/** Two families of look-alikes, in which everybody has a name that attacks: so pages and boundaries are full of them. */
+async function hostileSkills() {
+  const attacks = Object.entries(ATTACKS)
+  const skills = {}
+  for (const family of ['qt-correction', 'statistical-tests'])
+    for (const folder of (await readdir(new URL(family, EXAMPLE))).sort()) {
+      const [kind, attack] = attacks[Object.keys(skills).length % attacks.length]
+      const text = await readFile(new URL(`${family}/${folder}/SKILL.md`, EXAMPLE), 'utf8')
+      const [, head, content] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text)
+      const description = /^description: (.*)$/m.exec(head)[1].replace(/^["']|["']$/g, '')
+      const number = Object.keys(skills).length
+      skills[`${family}/${kind}-${number}`] = `---\nname: ${JSON.stringify(`${attack} ${number}`)}\ndescription: ${JSON.stringify(`${description} ${attack}`)}\n---\n${content}\n\n${attack}\n`
+    }
+  return skills
+}
 
 test('a hostile library is only text', async (t) => {
-  const skills = Object.fromEntries(
-    Object.entries(ATTACKS).flatMap(([kind, attack]) => [
-      [`area/${kind}`, skill(attack, attack, 'tax', 'column headings')],
-      [`area/${kind}-two`, skill(`${attack} two`, attack, 'customs', 'row totals in reverse order')],
-    ]),
-  )
-  const server = await serve(await libraryOf(t, skills))
+  const server = await serve(await libraryOf(t, await hostileSkills()))
   t.after(() => server.stop())
   const browser = await launch()
   t.after(() => browser.close())
@@ -46,7 +47,7 @@ test('a hostile library is only text', async (t) => {
   assert.ok(listed.total >= 10, `only ${listed.total} of the hostile skills were loaded`)
   const given = await Promise.all(listed.skills.map(async ({ skill }) => (await (await fetch(`${server.origin}/v1/pages/${encodeURIComponent(skill)}`)).json()).references.length))
   assert.ok(Math.max(...given) > 0, 'hostile skills send requests to hostile skills')
-  const screens = ['#/', '#/?q=invoice', '#/list', '#/playground?q=convert%20an%20invoice%20table', '#/doctor', '#/compile']
+  const screens = ['#/', '#/?q=interval', '#/list', '#/playground?q=correct%20the%20QT%20interval%20with%20the%20cube%20root', '#/doctor', '#/compile']
   for (const { skill } of listed.skills) screens.push(`#/skill/${encodeURIComponent(skill)}`, `#/graph/${encodeURIComponent(skill)}`)
 
   for (const viewport of [WIDE, NARROW]) {
@@ -66,7 +67,7 @@ test('a hostile library is only text', async (t) => {
       }))
       assert.deepEqual(found, { taken: undefined, elements: [], links: [], wide: Math.min(found.wide, 0) }, hash)
     }
-    await page.goto(`${server.origin}/#/skill/${encodeURIComponent(listed.skills.find(({ skill }) => skill.endsWith('/script')).skill)}`)
+    await page.goto(`${server.origin}/#/skill/${encodeURIComponent(listed.skills.find(({ skill }) => skill.includes('/script-')).skill)}`)
     await settled(page)
     assert.ok((await page.locator('section.document').innerText()).includes(ATTACKS.script), 'the text itself is shown')
     if (viewport === WIDE) {
