@@ -12,8 +12,8 @@ mod skills;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::doctor::{DoctorAnswer, LedgerAnswer};
 pub use self::cards::{CardsAnswer, CompareAnswer, Detail, SkillCard, shown_line, shown_text};
+pub use self::doctor::{DoctorAnswer, LedgerAnswer};
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
 pub use self::shown::{ShownCard, ShownCase};
 pub use self::skills::{

@@ -155,7 +155,9 @@ impl Guard {
             let hint = "name it with --allowed-host where the server is started";
             return Err(Problem::new(StatusCode::FORBIDDEN, detail).hint(hint));
         }
-        let Some(origin) = headers.get(ORIGIN).filter(|_| pages == Pages::Ours) else { return Ok(()) };
+        let Some(origin) = headers.get(ORIGIN).filter(|_| pages == Pages::Ours) else {
+            return Ok(());
+        };
         let origin = origin.to_str().ok().and_then(|origin| {
             let (scheme, rest) = origin.split_once("://")?;
             ["http", "https"].contains(&scheme).then_some((scheme, rest.parse::<Authority>().ok()?))
@@ -235,9 +237,8 @@ mod tests {
     #[test]
     fn what_writes_comes_from_our_own_page() {
         let guard = guard("127.0.0.1", &[]);
-        let sent = |origin| {
-            admits(&guard, Pages::Ours, &[("host", "127.0.0.1:7878"), ("origin", origin)])
-        };
+        let sent =
+            |origin| admits(&guard, Pages::Ours, &[("host", "127.0.0.1:7878"), ("origin", origin)]);
         assert!(sent("http://127.0.0.1:7878"));
         for origin in [
             "null",
