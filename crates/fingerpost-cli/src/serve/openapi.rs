@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::{Answer, Endpoint};
 use super::guard::Access;
-use super::problem::{PROBLEM_JSON, Problem};
+use super::problem::{PROBLEM_JSON, ProblemAnswer};
 use super::routes;
 
 /// `GET /openapi.json`.
@@ -23,7 +23,7 @@ pub(super) fn document(table: &[Endpoint]) -> Value {
     // What is answered has every field; what is sent may leave some out. Answers share their parts by name.
     let mut answers = generator(Contract::Serialize, false);
     let mut asked = generator(Contract::Deserialize, true);
-    let problem = answers.subschema_for::<Problem>();
+    let problem = answers.subschema_for::<ProblemAnswer>();
     let mut paths = Map::new();
     for endpoint in table {
         let operation = operation(endpoint, &mut answers, &mut asked, &problem);

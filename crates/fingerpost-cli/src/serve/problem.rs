@@ -15,15 +15,22 @@ use crate::output::{self, UsageError, plain};
 /// The type of its body.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
 
+/// Why there is no answer. Small, since every answer could be one.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    said: Box<ProblemAnswer>,
+    /// When to try again, in seconds.
+    retry_after: Option<u64>,
+}
+
 /// Why there is no answer, and what to do about it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(transform = schemars::transform::RestrictFormats::default())]
-pub(super) struct Problem {
+pub(super) struct ProblemAnswer {
     /// Always `about:blank`: the status says which kind it is.
     #[serde(rename = "type")]
     kind: &'static str,
     /// What the status means.
-    title: String,
+    title: &'static str,
     /// The status.
     status: u16,
     /// What is wrong.
@@ -34,22 +41,19 @@ pub(super) struct Problem {
     /// The rules that a page breaks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks: Vec<Failure>,
-    /// When to try again, in seconds.
-    #[serde(skip)]
-    retry_after: Option<u64>,
 }
 
 impl Problem {
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self {
+        let said = ProblemAnswer {
             kind: "about:blank",
-            title: status.canonical_reason().unwrap_or("Problem").to_owned(),
+            title: status.canonical_reason().unwrap_or("Problem"),
             status: status.as_u16(),
             detail: plain(&detail.into()).into_owned(),
             hint: None,
             checks: Vec::new(),
-            retry_after: None,
-        }
+        };
+        Self { said: Box::new(said), retry_after: None }
     }
 
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
@@ -74,23 +78,27 @@ impl Problem {
         Self { retry_after: Some(seconds), ..problem }
     }
 
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+    /// The way out.
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.said.hint = Some(hint.into());
+        self
     }
 
-    pub(super) fn checks(self, checks: Vec<Failure>) -> Self {
-        Self { checks, ..self }
+    /// The rules that a page breaks.
+    pub(super) fn checks(mut self, checks: Vec<Failure>) -> Self {
+        self.said.checks = checks;
+        self
     }
 
-    pub(super) fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (status, retry_after) = (self.status(), self.retry_after);
-        let mut response = (status, Json(self)).into_response();
+        let mut response = (status, Json(self.said)).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(seconds) = retry_after {
@@ -106,7 +114,7 @@ impl IntoResponse for Problem {
 impl From<anyhow::Error> for Problem {
     fn from(error: anyhow::Error) -> Self {
         let message = format!("{error:#}");
-        let mut problem = if error.chain().any(|cause| cause.is::<UsageError>()) {
+        let problem = if error.chain().any(|cause| cause.is::<UsageError>()) {
             Self::unprocessable(message)
         } else if is_damage(&error) {
             Self::unavailable(format!("{message}; it is being made again"), 2)
@@ -114,8 +122,10 @@ impl From<anyhow::Error> for Problem {
             tracing::error!("{}", plain(&message));
             Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
         };
-        problem.hint = output::hint(&error).map(str::to_owned);
-        problem
+        match output::hint(&error) {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
     }
 }
 
