@@ -108,6 +108,8 @@ pub(crate) enum Verb {
     Model(crate::model::Model),
     /// Show what was asked of which model, by day, and what it cost.
     Ledger(LedgerArgs),
+    /// Serve a library to an agent as an MCP server, on standard input and output.
+    Mcp(crate::mcp::McpArgs),
 }
 
 #[derive(Debug, Args)]

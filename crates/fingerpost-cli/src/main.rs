@@ -17,6 +17,7 @@ mod ledger;
 #[expect(dead_code, reason = "the doors that stay open answer from it")]
 mod live;
 mod llm;
+mod mcp;
 mod model;
 mod neighbors;
 mod output;
@@ -72,11 +73,12 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Ledger(ledger) => ledger::run(ledger, &arguments.global),
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
+        Verb::Mcp(mcp) => mcp::run(mcp, &arguments.global),
     }
 }
 
 /// Is a file of the atlas not what was written?
-fn is_damage(error: &anyhow::Error) -> bool {
+pub(crate) fn is_damage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<FileError>())
 }
 

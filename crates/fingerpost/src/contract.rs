@@ -3,11 +3,13 @@
 //! One type a verb, for every door: the command line, HTTP and MCP print the same fields. Fields are
 //! added, never renamed or removed. Every answer says of which generation it is.
 
+mod cards;
 mod review;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::cards::{CardsAnswer, CompareAnswer, Detail, SkillCard, shown_line, shown_text};
 pub use self::review::{EmptyFields, ReviewAnswer, ReviewedRule};
 use crate::compile::CompileReport;
 use crate::contrast::Contrast;

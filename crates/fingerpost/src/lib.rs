@@ -33,6 +33,7 @@
 //!
 //! To keep the atlas, write `Atlas::new(Folder::at("some/folder"))` with [`store::Folder`].
 
+pub mod areas;
 pub mod atlas;
 pub mod chat;
 pub mod compile;
