@@ -10,6 +10,7 @@
 mod ask;
 mod fit;
 mod foreign;
+mod hook;
 mod logistic;
 mod plot;
 pub(crate) mod tables;
@@ -90,6 +91,7 @@ pub(crate) fn run(arguments: &NoneArgs) -> anyhow::Result<()> {
     }
     let judged = fit::leaving_out(&asked, encoder.is_some());
     tables::print(&asked, &judged);
+    hook::print(&asked, &judged);
     arguments.plot.as_ref().map_or(Ok(()), |file| plot::draw(&asked, &judged, file))
 }
 

@@ -15,6 +15,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::Args;
 use comfy_table::{Table, presets};
+use serde_json::json;
 
 use self::child::{Cost, Ran};
 use self::library::Requests;
@@ -46,15 +47,29 @@ pub(crate) struct StartArgs {
 struct Work {
     name: &'static str,
     arguments: &'static [&'static str],
+    how: How,
+}
+
+/// How a request is put.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// On the command line.
+    Argument,
+    /// To a server on its standard input, which is greeted, asked once and left.
+    Conversation,
 }
 
 /// What the others are compared with.
 const PLAIN: &str = "search --retriever bm25";
 
-const WORKS: [Work; 3] = [
-    Work { name: PLAIN, arguments: &["search", "--retriever", "bm25"] },
-    Work { name: "search", arguments: &["search"] },
-    Work { name: "route", arguments: &["route"] },
+/// What a server's first answer is compared with.
+const ROUTE: &str = "route";
+
+const WORKS: [Work; 4] = [
+    Work { name: PLAIN, arguments: &["search", "--retriever", "bm25"], how: How::Argument },
+    Work { name: "search", arguments: &["search"], how: How::Argument },
+    Work { name: ROUTE, arguments: &["route"], how: How::Argument },
+    Work { name: "mcp, first answer", arguments: &["mcp"], how: How::Conversation },
 ];
 
 const OLD: &str = "old";
@@ -167,16 +182,30 @@ fn measure(
     }
     let ask = |binary: &Binary<'_>, work: &Work, request: &str| {
         let mut command = Command::new(binary.program);
-        command.args(work.arguments).args(["--quiet", "--json", "--library"]).arg(&library);
-        command.arg("--atlas").arg(atlas(binary)).args(["--", request]);
-        // Exit code 1 says that no skill fits, which is an answer too.
-        child::run(&mut command)?.expect(&[0, 1], &command)
+        command.args(work.arguments).args(["--quiet", "--library"]).arg(&library);
+        command.arg("--atlas").arg(atlas(binary));
+        match work.how {
+            How::Argument => {
+                command.args(["--json", "--", request]);
+                // Exit code 1 says that no skill fits, which is an answer too.
+                child::run(&mut command)?.expect(&[0, 1], &command)
+            }
+            How::Conversation => {
+                let arguments = json!({"request": request, "detail": true});
+                let params = json!({"name": "route_skill", "arguments": arguments});
+                let ask =
+                    json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+                child::converse(&mut command, &ask.to_string())?.expect(&[0], &command)
+            }
+        }
     };
     let mut figures = Vec::new();
     for (request, text) in requests.named() {
         for work in &WORKS {
             let mut answers = Vec::new();
-            for binary in binaries {
+            // Older versions serve nothing.
+            let is_in = |binary: &&Binary<'_>| work.how == How::Argument || binary.name == NEW;
+            for binary in binaries.iter().filter(is_in) {
                 let key = Key { skills, work: work.name, request, binary: binary.name };
                 let ran = ask(binary, work, text)?;
                 answers.push(hits(&ran)?);
@@ -217,7 +246,9 @@ fn size(folder: &Path) -> anyhow::Result<u64> {
 fn hits(ran: &Ran) -> anyhow::Result<Vec<String>> {
     let answer: serde_json::Value =
         serde_json::from_slice(&ran.output).context("an answer is no JSON")?;
-    let hits = answer["hits"].as_array().context("an answer has no hits")?;
+    let hits = [&answer["hits"], &answer["result"]["structuredContent"]["hits"]];
+    let hits =
+        hits.into_iter().find_map(|hits| hits.as_array()).context("an answer has no hits")?;
     let id = |hit: &serde_json::Value| hit["skill"].as_str().unwrap_or_default().to_owned();
     Ok(hits.iter().map(id).collect())
 }
@@ -234,6 +265,7 @@ fn table(figures: &[Figure]) -> Table {
         "first run",
         "peak MB",
         "by bm25",
+        "by route",
         "by old",
         "by fewer skills",
     ]);
@@ -253,6 +285,7 @@ fn table(figures: &[Figure]) -> Table {
             },
             format!("{:.0}", megabytes(&figure.runs)),
             ratio(figures, figure, Key { work: PLAIN, ..figure.key }),
+            ratio(figures, figure, Key { work: ROUTE, ..figure.key }),
             ratio(figures, figure, Key { binary: OLD, ..figure.key }),
             fewer(figures, skills).map_or_else(String::new, |skills| {
                 ratio(figures, figure, Key { skills, ..figure.key })

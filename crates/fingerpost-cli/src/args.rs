@@ -110,6 +110,15 @@ pub(crate) enum Verb {
     Ledger(LedgerArgs),
     /// Serve a library to an agent as an MCP server, on standard input and output.
     Mcp(crate::mcp::McpArgs),
+    /// Name the skill for a prompt to the agent that is about to read it, or be silent.
+    #[command(subcommand)]
+    Hook(crate::hook::HookVerb),
+    /// Set an agent up to use the library: as an MCP server, or by a hook.
+    Install(crate::install::InstallArgs),
+    /// Take out of an agent's settings what `install` put there.
+    Uninstall(crate::install::UninstallArgs),
+    /// Keep the compiled library fresh while skills are edited, and say what changed.
+    Watch(crate::watch::WatchArgs),
 }
 
 #[derive(Debug, Args)]

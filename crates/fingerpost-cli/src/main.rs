@@ -11,7 +11,9 @@ mod encoder;
 mod eval;
 mod explain;
 mod export;
+mod hook;
 mod import;
+mod install;
 mod lab;
 mod ledger;
 #[expect(dead_code, reason = "the doors that stay open answer from it")]
@@ -27,6 +29,7 @@ mod route;
 mod search;
 mod source;
 mod table;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -37,7 +40,15 @@ use crate::args::{Arguments, Verb};
 use crate::output::Exit;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::parse();
+    let mut arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && hook::is_asked_for() => {
+            // Any other exit code stops the prompt that the hook was called for.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => error.exit(),
+    };
     arguments.global.color.write_global();
     if let Some(threads) = arguments.global.threads {
         // The only way this fails is a pool that exists already, and none does yet.
@@ -74,6 +85,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Doctor(doctor) => doctor::run(doctor, &arguments.global),
         Verb::Model(model) => model::run(model, &arguments.global),
         Verb::Mcp(mcp) => mcp::run(mcp, &arguments.global),
+        Verb::Hook(verb) => Ok(hook::run(verb, &arguments.global)),
+        Verb::Install(install) => install::run(install, &arguments.global),
+        Verb::Uninstall(uninstall) => install::undo(uninstall, &arguments.global),
+        Verb::Watch(watch) => watch::run(watch, &arguments.global),
     }
 }
 

@@ -11,6 +11,9 @@ mod skills;
 mod tools;
 mod uri;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::Context;
 use clap::Args;
 use rmcp::ServiceExt;
@@ -21,6 +24,7 @@ pub(crate) use self::server::Server;
 use crate::args::{Global, LibraryArgs};
 use crate::live::Live;
 use crate::output::Exit;
+use crate::watch::wake_on_change;
 
 /// Which library to serve.
 #[derive(Debug, Args)]
@@ -28,6 +32,9 @@ pub(crate) struct McpArgs {
     #[command(flatten)]
     library: LibraryArgs,
 }
+
+/// A client that stays longer is told of changes at once.
+const SETTLED: Duration = Duration::from_secs(3);
 
 /// Serves until the client closes our standard input. Standard output has nothing but messages of the
 /// protocol on it; whatever else is said goes to standard error.
@@ -38,6 +45,12 @@ pub(crate) fn run(args: &McpArgs, global: &Global) -> anyhow::Result<Exit> {
         .build()
         .context("cannot start the server")?;
     let served = runtime.block_on(async {
+        // Later, so that who starts us for one answer does not pay for it.
+        let watched = Arc::clone(&live);
+        tokio::spawn(async move {
+            tokio::time::sleep(SETTLED).await;
+            wake_on_change(watched).await;
+        });
         let serving = match Server::new(live).serve(stdio_pipes()).await {
             Ok(serving) => serving,
             // A client that leaves before it has said anything has not failed.

@@ -89,7 +89,7 @@ pub(crate) struct ChoosingArgs {
 }
 
 /// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("'{text}' is no number from 0 to 1"))
 }

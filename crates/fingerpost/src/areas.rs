@@ -1,9 +1,10 @@
 //! What is a library about, in a few words?
 //!
 //! For whoever must tell a reader in one line when to look here at all: the description of a tool, say.
-//! Words of names and descriptions are taken greedily, each time the one that most skills have of those
-//! that no word taken so far stands for; beside it stands the word that goes with it most often. Of a
-//! large library so many skills are read, evenly over the ids, so that it takes a moment.
+//! Words of names and descriptions are taken greedily, each time the one that stands for most skills that
+//! no word taken so far stands for, as far as these skills mean something alike: "write" stands for many, and
+//! says nothing of any. Beside it stands the word that goes with it most often. Of a large library so many skills are
+//! read, evenly over the ids, so that it takes a moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,13 +37,22 @@ const EMPTY: [&str; 31] = [
 pub fn areas(snapshot: &Snapshot, most: usize) -> Vec<String> {
     let step = snapshot.len().div_ceil(READ).max(1);
     let rows = (0..snapshot.len() as u32).step_by(step).map(SkillIdx);
-    let skills: Vec<Vec<String>> = rows
+    let skills: Vec<Said> = rows
         .map(|row| {
+            let meaning = snapshot.meanings().row(row);
             let row = snapshot.row(row);
-            words(&format!("{}\n{}", row.name, first_words(row.description, DESCRIBED)))
+            let words =
+                words(&format!("{}\n{}", row.name, first_words(row.description, DESCRIBED)));
+            Said { words, meaning }
         })
         .collect();
     cover(&skills, most)
+}
+
+/// What is read of a skill.
+struct Said {
+    words: Vec<String>,
+    meaning: Vec<f32>,
 }
 
 /// The words of a text that could name an area, in their order, each once.
@@ -59,24 +69,34 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-fn cover(skills: &[Vec<String>], most: usize) -> Vec<String> {
+fn cover(skills: &[Said], most: usize) -> Vec<String> {
     let mut having: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for (skill, words) in skills.iter().enumerate() {
-        for word in words {
+    for (skill, said) in skills.iter().enumerate() {
+        for word in &said.words {
             having.entry(word).or_default().insert(skill);
         }
     }
-    let common = (skills.len() as f64 * COMMON).max(2.0);
-    having.retain(|_, skills| skills.len() as f64 <= common);
-    let mut open: BTreeSet<usize> = (0..skills.len()).collect();
+    let common = (skills.len() as f64 * COMMON).max(FEWEST as f64);
+    let all: BTreeSet<usize> = (0..skills.len()).collect();
+    let anywhere = likeness(skills, &all);
+    // How much more alike its skills are than any two of the library.
+    let telling: BTreeMap<&str, f64> = having
+        .iter()
+        .filter(|(_, having)| having.len() >= FEWEST && having.len() as f64 <= common)
+        .map(|(&word, having)| (word, likeness(skills, having) - anywhere))
+        .collect();
+    let mut open = all;
     let mut areas: Vec<String> = Vec::new();
     while areas.len() < most {
+        let gain = |(&word, telling): (&&'_ str, &f64)| {
+            let new = having[word].intersection(&open).count();
+            if new < FEWEST { 0.0 } else { new as f64 * telling }
+        };
         // Of equals the first in the order of words.
-        let (count, word) = having
-            .iter()
-            .map(|(word, skills)| (skills.intersection(&open).count(), *word))
-            .fold((0, ""), |best, next| if next.0 > best.0 { next } else { best });
-        if count < FEWEST {
+        let best = telling.iter().map(|known| (gain(known), *known.0));
+        let (gain, word) =
+            best.fold((0.0, ""), |best, next| if next.0 > best.0 { next } else { best });
+        if gain <= 0.0 {
             break;
         }
         areas.push(beside(word, &having[word], skills));
@@ -85,13 +105,31 @@ fn cover(skills: &[Vec<String>], most: usize) -> Vec<String> {
     areas
 }
 
+/// The mean cosine of any two of these skills.
+fn likeness(skills: &[Said], these: &BTreeSet<usize>) -> f64 {
+    let mut sum: Vec<f64> = Vec::new();
+    let mut own = 0.0;
+    for &skill in these {
+        let meaning = &skills[skill].meaning;
+        sum.resize(meaning.len(), 0.0);
+        sum.iter_mut().zip(meaning).for_each(|(sum, x)| *sum += f64::from(*x));
+        own += meaning.iter().map(|x| f64::from(x * x)).sum::<f64>();
+    }
+    // The square of the sum has every pair twice, and each with itself.
+    let pairs = these.len() as f64 * (these.len() as f64 - 1.0);
+    let square: f64 = sum.iter().map(|x| x * x).sum();
+    if pairs > 0.0 { (square - own) / pairs } else { 0.0 }
+}
+
 /// The word, with the one that at least half of its skills also have, in their order.
-fn beside(word: &str, having: &BTreeSet<usize>, skills: &[Vec<String>]) -> String {
+fn beside(word: &str, having: &BTreeSet<usize>, skills: &[Said]) -> String {
     // How often each stands before the word, and behind it.
     let mut others: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for &skill in having {
-        let Some(at) = skills[skill].iter().position(|other| other == word) else { continue };
-        for (place, other) in skills[skill].iter().enumerate().filter(|&(place, _)| place != at) {
+        let Some(at) = skills[skill].words.iter().position(|other| other == word) else { continue };
+        for (place, other) in
+            skills[skill].words.iter().enumerate().filter(|&(place, _)| place != at)
+        {
             let found = others.entry(other).or_default();
             if place < at { found.0 += 1 } else { found.1 += 1 }
         }
@@ -115,29 +153,35 @@ fn beside(word: &str, having: &BTreeSet<usize>, skills: &[Vec<String>]) -> Strin
 mod tests {
     use super::*;
 
-    fn skills(texts: &[&str]) -> Vec<Vec<String>> {
-        texts.iter().map(|text| words(text)).collect()
+    /// Skills, each with the number of what it is about.
+    fn skills(texts: &[(usize, &str)]) -> Vec<Said> {
+        let meaning = |about: usize| (0..6).map(|x| if x == about { 1.0 } else { 0.0 }).collect();
+        let said =
+            |&(about, text): &(usize, &str)| Said { words: words(text), meaning: meaning(about) };
+        texts.iter().map(said).collect()
     }
 
     #[test]
-    fn each_area_stands_for_skills_that_the_others_leave_out() {
-        let library = [
-            "pdf-merge Joins PDF documents",
-            "pdf-split Cuts PDF documents apart",
-            "pdf-sign Signs PDF documents",
-            "tax-return Fills in the income tax",
-            "tax-refund Claims income tax back",
-            "qt-bazett Corrects the QT interval",
-            "qt-hodges Corrects the QT interval",
-            "invoice-send Sends it",
-            "whale-count Counts whales",
-            "tide-table Tells the tides",
-        ];
-        let found = cover(&skills(&library), 12);
-        assert_eq!(found, ["documents pdf", "corrects interval", "income tax"]);
-        assert_eq!(cover(&skills(&library), 1), ["documents pdf"]);
+    fn an_area_is_what_like_skills_have_in_common() {
+        let library = skills(&[
+            (0, "pdf-merge Joins PDF documents"),
+            (0, "pdf-split Cuts PDF documents apart"),
+            (0, "pdf-sign Signs PDF documents"),
+            (1, "tax-return Writes the income tax return"),
+            (1, "tax-refund Claims income tax back"),
+            (2, "qt-bazett Corrects the QT interval"),
+            (2, "qt-hodges Corrects the QT interval"),
+            (3, "invoice-send Writes a letter"),
+            (4, "whale-count Writes numbers down"),
+            (5, "tide-table Writes a table"),
+        ]);
+        let found = cover(&library, 12);
+        assert_eq!(found, ["pdf documents", "corrects interval", "tax income"]);
+        assert_eq!(cover(&library, 1), ["pdf documents"]);
         // What all say is no area.
-        assert_eq!(cover(&skills(&["pdf-a", "pdf-b", "pdf-c", "pdf-d"]), 3), Vec::<String>::new());
+        let same = skills(&[(0, "pdf-a"), (0, "pdf-b"), (0, "pdf-c"), (0, "pdf-d")]);
+        assert_eq!(cover(&same, 3), Vec::<String>::new());
+        assert_eq!(cover(&[], 3), Vec::<String>::new());
     }
 
     #[test]

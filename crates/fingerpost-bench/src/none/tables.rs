@@ -77,7 +77,7 @@ fn interval(yes: usize, all: usize) -> (f64, f64) {
 }
 
 /// The mean over folds of a figure of their libraries; of those that ask something of their own.
-fn over_folds(asked: &[Asked<'_>], figures: &[Option<f64>]) -> Option<f64> {
+pub(super) fn over_folds(asked: &[Asked<'_>], figures: &[Option<f64>]) -> Option<f64> {
     let mut folds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (asked, figure) in asked.iter().zip(figures).filter(|(asked, _)| !asked.is_again()) {
         folds.entry(asked.fold.name).or_default().extend(figure);

@@ -1,6 +1,6 @@
 //! What did a process cost, by the system's own account?
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -46,6 +46,37 @@ pub(super) fn run(command: &mut Command) -> anyhow::Result<Ran> {
         wait(child.id()).with_context(|| format!("cannot wait for {command:?}"))?;
     Ok(Ran { cost, output, status })
 }
+
+/// Runs a server that speaks MCP on its standard input and output: greets it, asks it once, and hangs up. What
+/// it answered is the output.
+pub(super) fn converse(command: &mut Command, ask: &str) -> anyhow::Result<Ran> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    let mut input = child.stdin.take().context("its input is a pipe")?;
+    let mut said = BufReader::new(child.stdout.take().context("its output is a pipe")?).lines();
+    let mut answer = |id: &str| -> anyhow::Result<String> {
+        loop {
+            let line = said.next().context("the server ended before it answered")??;
+            if line.contains(id) {
+                return Ok(line);
+            }
+        }
+    };
+    writeln!(input, "{GREETING}")?;
+    answer(r#""id":1,"#)?;
+    writeln!(input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)?;
+    writeln!(input, "{ask}")?;
+    let output = answer(r#""id":2,"#)?.into_bytes();
+    drop(input);
+    let (status, cost) =
+        wait(child.id()).with_context(|| format!("cannot wait for {command:?}"))?;
+    Ok(Ran { cost, output, status })
+}
+
+const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
 
 /// Waits for a child of this process, which nobody may have waited for.
 fn wait(pid: u32) -> io::Result<(ExitStatus, Cost)> {

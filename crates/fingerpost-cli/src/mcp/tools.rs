@@ -15,6 +15,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotation
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::asking::{Answer, ask};
 use super::load::{LoadArgs, LoadedSkill, load};
@@ -114,7 +115,7 @@ where
     A: JsonSchema + 'static,
     R: JsonSchema + 'static,
 {
-    let arguments = schema_for_input::<A>().expect("arguments are an object");
+    let arguments = plain(&schema_for_input::<A>().expect("arguments are an object"));
     let hints = ToolAnnotations::with_title(title)
         .read_only(true)
         .destructive(false)
@@ -122,8 +123,29 @@ where
         .open_world(false);
     Tool::new(name, description, arguments)
         .with_title(title)
-        .with_raw_output_schema(schema_for_output::<R>())
+        .with_raw_output_schema(plain(&schema_for_output::<R>()))
         .with_annotations(hints)
+}
+
+/// A schema without the formats of numbers, which are none of the standard's: clients warn of them.
+fn plain(schema: &JsonObject) -> Arc<JsonObject> {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                let is_number = matches!(fields.get("format"), Some(Value::String(format))
+                    if ["uint", "int", "float", "double"].iter().any(|kind| format.starts_with(kind)));
+                if is_number {
+                    fields.remove("format");
+                }
+                fields.values_mut().for_each(strip);
+            }
+            Value::Array(values) => values.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut schema = schema.clone();
+    schema.values_mut().for_each(strip);
+    Arc::new(schema)
 }
 
 /// Calls a tool. What goes wrong with a known one is an answer too, which the caller reads.
@@ -211,7 +233,7 @@ pub(crate) fn find(open: &Open, name: &str) -> anyhow::Result<SkillIdx> {
 }
 
 fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, String> {
-    serde_json::from_value(serde_json::Value::Object(arguments))
+    serde_json::from_value(Value::Object(arguments))
         .map_err(|error| format!("the arguments do not fit: {error}"))
 }
 

@@ -199,6 +199,14 @@ impl DenseIndex {
         }
     }
 
+    /// One vector, without making all of them.
+    pub fn row(&self, skill: SkillIdx) -> Vec<f32> {
+        match (&self.values, &self.coarse) {
+            (Values::Rounded(_), Some(copy)) => copy.rounded_row(skill.row()).collect(),
+            _ => self.vectors().checked_row(skill.row()).to_vec(),
+        }
+    }
+
     /// All vectors.
     pub fn vectors(&self) -> &Vectors {
         match (&self.values, &self.coarse) {
