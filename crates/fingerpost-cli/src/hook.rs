@@ -199,7 +199,7 @@ fn route(
         ..snapshot.route_config()
     };
     let mut router = snapshot.router(config, snapshot.head().protocol.choosing.pool);
-    router.encoder = encoder::of(reading, &args.library, Requests::Forgotten, global)?;
+    router.set_encoder(encoder::of(reading, &args.library, Requests::Forgotten, global)?);
     Ok(router.route(prompt, &mut Scratch::default())?.0)
 }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use folder::{Fixture, err};
-use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::CstRootNode;
 use serde_json::{Value, json};
 
 /// What somebody has in each file before we come.
@@ -138,7 +139,10 @@ fn the_agents_read_what_is_written() {
         }
         let settings: Value = match agent {
             // Comments are read by this one alone.
-            "gemini" => parse_to_serde_value(&text(&path), &ParseOptions::default()).unwrap(),
+            "gemini" => {
+                let read = CstRootNode::parse(&text(&path), &ParseOptions::default()).unwrap();
+                read.to_serde_value().unwrap()
+            }
             _ => serde_json::from_str(&text(&path)).unwrap(),
         };
         let server = &settings["mcpServers"]["fingerpost"];
