@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 
+mod doors;
 mod links;
 mod model;
 mod reference;
@@ -26,7 +27,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Chore {
     /// Everything that must be green: formatting, lints, tidy, all tests, documentation.
-    Ci,
+    Ci {
+        #[command(subcommand)]
+        part: Option<Part>,
+    },
     /// File headers, file sizes, and the invariants that a tool can check.
     Tidy,
     /// Write the reference and the outputs in the guide anew, from the program; or check that they are fresh.
@@ -57,6 +61,15 @@ enum Chore {
     Bench {
         #[command(subcommand)]
         what: Bench,
+    },
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// The doors, with clients and test suites of others, which come from the registries of packages.
+    Doors {
+        /// Only steps with one of these words in their names.
+        words: Vec<String>,
     },
 }
 
@@ -161,7 +174,8 @@ enum Bench {
 fn main() -> ExitCode {
     let chore = Arguments::parse().chore;
     let done = std::env::set_current_dir(root()).map_err(Into::into).and_then(|()| match chore {
-        Chore::Ci => ci(),
+        Chore::Ci { part: None } => ci(),
+        Chore::Ci { part: Some(Part::Doors { words }) } => doors::run(&words),
         Chore::Tidy => tidy::run(&root()),
         Chore::Reference { check: false } => reference::run(&root(), Mode::Write),
         Chore::Reference { check: true } => reference::run(&root(), Mode::Check),
