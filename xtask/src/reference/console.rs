@@ -71,6 +71,7 @@ impl Folder {
         }
         let real = self.0.canonicalize()?.display().to_string();
         let said = said.replace(&real, SHOWN).replace(&self.0.display().to_string(), SHOWN);
+        let said = without_digests(&said);
         Ok(if said.trim().is_empty() { String::new() } else { trimmed(&said) })
     }
 }
@@ -81,6 +82,27 @@ impl Drop for Folder {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+/// Text with the digest of a path, which is another on every machine, cut off: `skills-0123456789abcdef`.
+fn without_digests(text: &str) -> String {
+    let is_digest =
+        |part: &str| part.len() == DIGEST && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut kept = String::new();
+    for word in text.split_inclusive(char::is_whitespace) {
+        match word.trim_end().rsplit_once('-') {
+            Some((name, digest)) if is_digest(digest) => {
+                kept += name;
+                kept += "-…";
+                kept += &word[word.trim_end().len()..];
+            }
+            _ => kept += word,
+        }
+    }
+    kept
+}
+
+/// Characters of such a digest.
+const DIGEST: usize = 16;
 
 /// Copies a folder, but for the atlas in it.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
@@ -98,4 +120,15 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_cut_off_and_nothing_else() {
+        let text = "kept in ~/x/skills-b344362de7eeafea\na-b c-0123 ISO-8601\n";
+        assert_eq!(without_digests(text), "kept in ~/x/skills-…\na-b c-0123 ISO-8601\n");
+    }
 }
