@@ -1,12 +1,13 @@
 //! How far is long work, and for how much? A bar on a terminal, now and then a line in a log.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use fingerpost::atlas::Spent;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::args::Global;
 use crate::output::plural;
@@ -26,6 +27,8 @@ pub(crate) struct Progress {
 #[derive(Default)]
 struct Begun {
     first: Option<Instant>,
+    /// The bar is on the terminal.
+    shown: bool,
     last_line: Option<Instant>,
     /// Something is waited for.
     waiting: bool,
@@ -43,6 +46,12 @@ impl Progress {
         Self { doing, noun, bar, quiet: global.quiet, begun: Mutex::default() }
     }
 
+    /// Counting began then, and not with the first report.
+    pub(crate) fn since(self, start: Instant) -> Self {
+        self.begun.lock().expect("nothing panics while holding it").first = Some(start);
+        self
+    }
+
     /// So many are done; what else is worth knowing goes into `note`, such as money spent.
     pub(crate) fn noted(&self, done: usize, all: usize, note: &str) {
         if self.quiet {
@@ -50,12 +59,17 @@ impl Progress {
         }
         let mut begun = self.begun.lock().expect("nothing panics while holding it");
         let now = Instant::now();
-        if begun.first.is_none() {
-            begun.first = Some(now);
+        begun.first.get_or_insert(now);
+        if !begun.shown {
+            begun.shown = true;
             if console::Term::stderr().is_term() {
                 let style =
-                    "{prefix} {bar:30} {human_pos}/{human_len} {per_sec:.dim} {eta:.dim} {msg}";
-                self.bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+                    "{prefix} {bar:30} {human_pos}/{human_len} {rate:.dim} {eta:.dim} {msg}";
+                let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+                    let _ = write!(out, "{:.1}/s", state.per_sec());
+                };
+                let style = ProgressStyle::with_template(style).expect("a valid template");
+                self.bar.set_style(style.with_key("rate", rate));
                 self.bar.set_prefix(self.doing.clone());
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
             }

@@ -4,6 +4,7 @@
 //! gets a line about that now and then.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use fingerpost_lab::lab::Event;
 
@@ -18,16 +19,18 @@ pub(super) struct Teller {
 }
 
 /// What is being done.
-#[derive(Default)]
 struct Step {
     what: String,
+    /// Since when whatever is counted next has been under way.
+    since: Instant,
     /// How far it is, by what is counted.
     shown: Option<(&'static str, Progress)>,
 }
 
 impl Teller {
     pub(super) fn new(global: &Global) -> Self {
-        Self { global: global.clone(), step: Mutex::default() }
+        let step = Step { what: String::new(), since: Instant::now(), shown: None };
+        Self { global: global.clone(), step: Mutex::new(step) }
     }
 
     pub(super) fn hear(&self, event: Event) {
@@ -36,6 +39,7 @@ impl Teller {
             Event::Doing(what) => {
                 step.finish();
                 step.what = plain(&what).into_owned();
+                step.since = Instant::now();
                 output::say(&self.global, &format!("{FAINT}{}{FAINT:#}", step.what));
             }
             Event::LeftOut(what) => {
@@ -48,10 +52,14 @@ impl Teller {
                 if step.shown.as_ref().is_none_or(|(counted, _)| *counted != noun) {
                     step.finish();
                     let what = step.what.clone();
-                    step.shown = Some((noun, Progress::new(&self.global, what, noun)));
+                    let shown = Progress::new(&self.global, what, noun).since(step.since);
+                    step.shown = Some((noun, shown));
                 }
                 if let Some((_, shown)) = &step.shown {
                     shown.at(done, all);
+                }
+                if done >= all {
+                    step.since = Instant::now();
                 }
             }
         }
