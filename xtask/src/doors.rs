@@ -6,6 +6,7 @@
 
 mod conformance;
 mod kit;
+mod web;
 
 use std::process::Command;
 use std::time::Instant;
@@ -22,11 +23,17 @@ struct Step {
 }
 
 /// All of them, in their order.
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 6] = [
     Step { name: "MCP: the official Python client", needs: &[Need::Python], run: python_client },
     Step { name: "MCP: the TypeScript SDK", needs: &[Need::Node], run: typescript_client },
     Step { name: "MCP: the inspector", needs: &[Need::Node], run: inspector },
     Step { name: "MCP: the conformance suite", needs: &[Need::Node], run: conformance::run },
+    Step { name: "page: the committed files", needs: &[Need::Node, Need::Page], run: web::fresh },
+    Step {
+        name: "page: a browser",
+        needs: &[Need::Node, Need::Page, Need::Browser],
+        run: web::browser,
+    },
 ];
 
 /// Runs those whose names have one of these words in them; all, if there are none.

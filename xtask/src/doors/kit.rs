@@ -15,6 +15,9 @@ use crate::run;
 /// Opening a library on a busy machine takes a while.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Where Debian's package puts it.
+const BROWSER: &str = "/usr/bin/chromium";
+
 /// What a step cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
@@ -22,6 +25,10 @@ pub(super) enum Need {
     Python,
     /// Node with those of tests/doors/package.json.
     Node,
+    /// What the page in `web` is built and tested with.
+    Page,
+    /// Chromium, by the system's own packages.
+    Browser,
 }
 
 /// Why something is not there.
@@ -42,6 +49,8 @@ pub(super) struct Kit {
     pub(super) program: PathBuf,
     python: OnceLock<Result<(), String>>,
     node: OnceLock<Result<(), String>>,
+    page: OnceLock<Result<(), String>>,
+    browser: OnceLock<Result<(), String>>,
 }
 
 impl Kit {
@@ -51,7 +60,8 @@ impl Kit {
         fs::create_dir_all(&folder)?;
         run("cargo", &["build", "--locked", "--package", "fingerpost-cli"])?;
         let program = root.join("target/debug/fingerpost");
-        Ok(Self { root, folder, program, python: OnceLock::new(), node: OnceLock::new() })
+        let (python, node, page, browser) = Default::default();
+        Ok(Self { root, folder, program, python, node, page, browser })
     }
 
     /// Installs what a step needs, once.
@@ -59,6 +69,8 @@ impl Kit {
         let (installed, install, registry): (_, fn(&Self) -> anyhow::Result<()>, _) = match need {
             Need::Python => (&self.python, Self::install_python, "of Python's packages"),
             Need::Node => (&self.node, Self::install_node, "of Node's packages"),
+            Need::Page => (&self.page, Self::install_page, "of Node's packages"),
+            Need::Browser => (&self.browser, Self::install_browser, "of the system's packages"),
         };
         let unreachable = |why: &String| {
             Missing::Unreachable(format!("the registry {registry} does not answer: {why}"))
@@ -90,7 +102,12 @@ impl Kit {
                 ]);
                 command
             }
-            Need::Node => {
+            Need::Browser => {
+                let mut command = Command::new("apt-get");
+                command.args(["--quiet", "update", "--error-on=any"]);
+                command
+            }
+            Need::Node | Need::Page => {
                 let mut command = Command::new("npm");
                 command.args(["view", "npm", "version"]);
                 command
@@ -129,6 +146,21 @@ impl Kit {
             let _ = fs::remove_dir_all(Path::new(&folder).join("node_modules"));
         }
         done
+    }
+
+    fn install_page(&self) -> anyhow::Result<()> {
+        let folder = self.root.join("web").display().to_string();
+        run("npm", &["ci", "--silent", "--no-audit", "--no-fund", "--prefix", &folder])
+    }
+
+    /// Only where there is none: a test needs no browser of its own.
+    fn install_browser(&self) -> anyhow::Result<()> {
+        if Path::new(BROWSER).exists() {
+            return Ok(());
+        }
+        run("apt-get", &["--quiet", "update"])?;
+        let install = ["--quiet", "--yes", "--no-install-recommends", "install", "chromium"];
+        run("apt-get", &install)
     }
 
     /// Python with its packages.
