@@ -1,7 +1,5 @@
 //! Which commit is this program made of? Told to `--version`; nothing where git or the repository is not at hand.
 
-#![expect(clippy::print_stdout, reason = "this is how a build script talks to cargo")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -207,7 +207,7 @@ fn reasons_are_the_models_or_else_ours() {
         Cards::Boundary,
         expect![[r#"
             0.67 One third is a cube root.
-            qt/bazett: its boundary: A cube root: use fridericia
+            qt/bazett: square root of RR; its boundary: use fridericia
             qt/hodges: takes no RR
         "#]],
     );
@@ -215,7 +215,7 @@ fn reasons_are_the_models_or_else_ours() {
         Cards::Base,
         expect![[r#"
             0.67 One third is a cube root.
-            qt/bazett: fridericia is nearer to the request
+            qt/bazett: square root of RR
             qt/hodges: takes no RR
         "#]],
     );
