@@ -102,7 +102,7 @@ fn readable(request: String) -> Option<String> {
 
 /// What is no request: the author speaks of when to use the skill.
 static USE_WHEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:also )?(?:use|apply|invoke|activate|activates)\b.{0,30}\b(?:when|whenever|if|on)\b|^(?:triggers?|keywords?|activates?|auto-activating|part of|asked to|explicit commands?)\b|→|\bthis (?:skill|tool|implementation|plugin|agent|command)\b|auto-activating|^触发|\binstead\W*$|\bPROACTIVELY\b|\bdeprecated\b|[\[{]|\buse when\b|^(?:an? |as an? )?(?:world-class |top |elite )?(?:expert|senior)\b|\bskill (?:for|that|to|specialis)|\bskill:|^can be invoked\b|^(?:you are|act as|use as)\b|^(?:the )?(?:users? )?mentions?\b|\b(?:you must|must always)\b|^你是|使用时|相关功能")
+    Regex::new(r"(?i)^(?:also )?(?:use|apply|invoke|activate|activates)\b.{0,30}\b(?:when|whenever|if|on)\b|^(?:triggers?|keywords?|activates?|auto-activating|part of|asked to|explicit commands?)\b|→|\bthis (?:skill|tool|implementation|plugin|agent|command)\b|auto-activating|^触发|\binstead\W*$|\bPROACTIVELY\b|\bdeprecated\b|[\[{]|\buse when\b|^(?:an? |as an? )?(?:world-class |top |elite )?(?:expert|senior)\b|\bskill (?:for|that|to|specialis)|\bskill:|^can be invoked\b|^(?:you are|act as|use as)\b|^(?:the )?(?:users? )?(?:mentions?|says?|types?)\b|\b(?:you must|must always)\b|^你是|使用时|相关功能")
         .expect("a valid pattern")
 });
 

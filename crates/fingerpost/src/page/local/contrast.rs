@@ -61,7 +61,7 @@ static TAKES_ALL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Words of names that say what kind of thing a skill is, and not what it is for.
-const KINDS: [&str; 38] = [
+const KINDS: [&str; 42] = [
     "advanced",
     "advisor",
     "architect",
@@ -69,6 +69,7 @@ const KINDS: [&str; 38] = [
     "automation",
     "basics",
     "builder",
+    "calculator",
     "collection",
     "core",
     "creator",
@@ -94,12 +95,15 @@ const KINDS: [&str; 38] = [
     "practices",
     "professional",
     "publisher",
+    "score",
     "server",
+    "smart",
     "specialist",
     "suite",
     "system",
     "toolkit",
     "utils",
+    "writer",
 ];
 
 /// What sets a neighbor apart from a skill, as far as their documents show it.
@@ -109,7 +113,10 @@ pub(super) struct Contrast<'a> {
     other: usize,
     /// What the neighbor is named for and this document has no word for.
     theirs: Vec<String>,
+    /// Named against each other, and neither speaks of anything that the other is named for.
     are_siblings: bool,
+    /// Named for one thing, and this one besides for something of which the neighbor has no word.
+    are_pair: bool,
 }
 
 impl<'a> Contrast<'a> {
@@ -131,39 +138,42 @@ impl<'a> Contrast<'a> {
         {
             return None;
         }
+        let all = theirs.len();
         let apart = theirs.iter().filter(|word| !has(&own_name, word)).count();
         theirs.retain(|word| !speaks_of(neighborhood, member, word));
         let (mut ours, their_name) = (subject(skill), name_words(neighbor));
         ours.retain(|word| !has(&their_name, word));
         let unheard = |word: &String| !speaks_of(neighborhood, other, word);
         let head = own_name.first().filter(|head| their_name.first() == Some(*head));
-        let are_siblings =
-            head.is_some() && theirs.len() == apart && !ours.is_empty() && ours.iter().all(unheard);
+        let is_apart = !ours.is_empty() && ours.iter().all(unheard);
+        let are_siblings = is_apart && head.is_some() && theirs.len() == apart;
+        let are_pair = is_apart && apart < all;
         // Of one family with a name of its own (`qtc`), one may well mention the other.
         let is_family = head.is_some_and(|head| worth(head) >= TELLING);
         let is_contrast = !theirs.is_empty() && (is_family || ours.iter().any(unheard));
-        is_contrast.then_some(Self { neighborhood, member, other, theirs, are_siblings })
+        is_contrast.then_some(Self { neighborhood, member, other, theirs, are_siblings, are_pair })
     }
 
     /// Is there evidence that a request for the neighbor is no request for this skill?
     pub(super) fn is_theirs(&self, request: &str) -> bool {
-        let words = telling(request);
-        let name = name_words(self.neighbor());
-        let beside = words.iter().filter(|word| !has(&name, word)).count();
-        if beside < BESIDE_NAME
-            || self.foreign(request) < FOREIGN
-            || self.names_own_subject(request)
-            || WHOLE_FIELD.is_match(request)
-        {
+        let is_alike = self.alike(request) >= ALIKE;
+        if !is_alike || self.names_own_subject(request) || WHOLE_FIELD.is_match(request) {
             return false;
         }
-        let unsaid = self.unsaid(&words);
         let head = telling(head(request));
-        let is_told = match self.theirs.iter().any(|word| has(&head, word)) {
-            true => unsaid >= UNSAID,
-            false => self.are_siblings && unsaid >= UNSAID_OF_SIBLING,
+        let is_named = self.theirs.iter().any(|word| has(&head, word));
+        // "QTc Hodges Calculator" beside "QTc Bazett Calculator": that all else is shared is what makes them a pair.
+        if is_named && self.are_pair {
+            return true;
+        }
+        let unsaid = match (is_named, self.are_siblings) {
+            (true, _) => UNSAID,
+            (false, true) => UNSAID_OF_SIBLING,
+            (false, false) => return false,
         };
-        is_told && self.alike(request) >= ALIKE
+        let (words, name) = (telling(request), name_words(self.neighbor()));
+        let beside = words.iter().filter(|word| !has(&name, word)).count();
+        beside >= BESIDE_NAME && self.foreign(request) >= FOREIGN && self.unsaid(&words) >= unsaid
     }
 
     fn skill(&self) -> &'a Skill {

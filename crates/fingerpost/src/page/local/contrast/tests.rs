@@ -51,6 +51,22 @@ fn what_differs_in_one_name_is_given_away() {
     gives(&turbo, &nx, "Configure Nx for a monorepo and speed up its builds");
 }
 
+/// All but one word is shared, and that one decides.
+#[test]
+fn a_pair_may_share_all_the_rest() {
+    let bazett = named(
+        "QTc Bazett Calculator",
+        "QTc Bazett Calculator. Computed from: heart rate, QT interval.",
+        "",
+    );
+    let hodges = named(
+        "QTc Hodges Calculator",
+        "QTc Hodges Calculator. Computed from: heart rate, QT interval.",
+        "",
+    );
+    gives(&bazett, &hodges, "QTc Hodges Calculator");
+}
+
 #[test]
 fn siblings_need_not_say_their_names() {
     let split = named("pdf-split", "Break one PDF document into several smaller documents.", "");
