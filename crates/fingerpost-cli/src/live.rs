@@ -92,6 +92,8 @@ struct Seen {
     /// The library's files; `None` where they change under our eyes, or an atlas is used alone.
     stamp: Option<String>,
     head: Version,
+    /// The pages that a person or money made; `None` where they cannot be read.
+    kept: Option<String>,
 }
 
 impl Live {
@@ -186,7 +188,7 @@ impl Live {
         *last = match served {
             // What could not be compiled now is tried again. What changed meanwhile has another stamp next time.
             Ok((_, true)) => None,
-            Ok((head, false)) => before.map(|Seen { stamp, .. }| Seen { stamp, head }),
+            Ok((head, false)) => before.map(|seen| Seen { head, ..seen }),
             Err(error) => {
                 self.fail(&error);
                 before
@@ -243,5 +245,6 @@ impl Live {
 fn seen(source: &Source) -> Option<Seen> {
     let head = source.atlas.store().head().ok()?;
     let stamp = if source.roots.is_empty() { None } else { source.stamp() };
-    Some(Seen { stamp, head: Version::of(head.as_deref()) })
+    let kept = source.atlas.mark().ok();
+    Some(Seen { stamp, head: Version::of(head.as_deref()), kept })
 }

@@ -249,7 +249,8 @@ impl Atlas {
         Ledger::open(Arc::clone(&self.store), replays)
     }
 
-    fn mark(&self) -> Result<String, StoreError> {
+    /// What the kept pages look like from outside: another, as soon as one more is kept.
+    pub fn mark(&self) -> Result<String, StoreError> {
         kept::mark(self.store.as_ref(), &self.relatives)
     }
 }
