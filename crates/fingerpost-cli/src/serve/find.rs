@@ -9,7 +9,7 @@ use fingerpost::view::{Cards, View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::endpoint::Call;
+use super::endpoint::{Call, whole};
 use super::problem::Problem;
 use crate::args::config_of;
 use crate::explain::{self, Question};
@@ -52,7 +52,7 @@ pub(super) struct SearchBody {
     #[schemars(length(min = 1, max = 20_000), regex(pattern = r"\S"))]
     query: String,
     /// How many hits.
-    #[serde(default = "ten")]
+    #[serde(default = "ten", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 1000))]
     k: usize,
     /// How skills are scored; absent for the order of `route`.
@@ -65,6 +65,10 @@ pub(super) struct SearchBody {
 
 fn ten() -> usize {
     10
+}
+
+fn one() -> usize {
+    1
 }
 
 /// `GET /v1/search`.
@@ -125,9 +129,9 @@ pub(super) struct RouteBody {
     #[schemars(length(min = 1, max = 20_000), regex(pattern = r"\S"))]
     request: String,
     /// Skills in the answer at most; more than one only where the request needs it.
-    #[serde(default)]
+    #[serde(default = "one", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 10))]
-    max: Option<usize>,
+    max: usize,
     /// Answer with a skill even if none fits?
     #[serde(default)]
     always: bool,
@@ -177,6 +181,7 @@ pub(super) struct RouteQuery {
 /// `GET /v1/route`.
 pub(super) fn route(call: &mut Call<'_>, query: RouteQuery) -> Result<RouteAnswer, Problem> {
     let RouteQuery { q: request, max, always, min_confidence, cards } = query;
+    let max = max.unwrap_or(1);
     let chooser = LocalChooser::Local;
     route_body(call, RouteBody { request, max, always, min_confidence, cards, chooser })
 }
@@ -186,7 +191,7 @@ pub(super) fn route_body(call: &mut Call<'_>, body: RouteBody) -> Result<RouteAn
     let RouteBody { request: text, max, always, min_confidence, cards, chooser } = body;
     let LocalChooser::Local = chooser;
     let text = request(text)?;
-    let max = within("max", max.unwrap_or(1), 1, 10)?;
+    let max = within("max", max, 1, 10)?;
     if !(0.0..=1.0).contains(&min_confidence) {
         let detail = format!("min_confidence is {min_confidence}: it lies between 0 and 1");
         return Err(Problem::unprocessable(detail));

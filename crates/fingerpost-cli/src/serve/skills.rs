@@ -23,6 +23,9 @@ use crate::{diff, doctor};
 /// Skills or pages in one answer at most.
 const MOST: usize = 1000;
 
+/// Left out first at most: no library is larger.
+const MOST_OFFSET: usize = 1_000_000_000;
+
 /// Neighbors in one answer at most.
 const MOST_NEIGHBORS: usize = 100;
 
@@ -52,6 +55,7 @@ fn hundred() -> usize {
 /// `GET /v1/skills`.
 pub(super) fn skills(call: &mut Call<'_>, query: SkillsQuery) -> Result<SkillsAnswer, Problem> {
     let SkillsQuery { q, status, offset, limit } = query;
+    let offset = within("offset", offset, 0, MOST_OFFSET)?;
     let limit = within("limit", limit, 1, MOST)?;
     let open = call.open()?;
     let (snapshot, freshness) = (&open.reading.snapshot, open.reading.freshness());
@@ -84,7 +88,8 @@ pub(super) struct PagesQuery {
 
 /// `GET /v1/pages`.
 pub(super) fn pages(call: &mut Call<'_>, query: PagesQuery) -> Result<PagesAnswer, Problem> {
-    let part = (query.offset, within("limit", query.limit, 1, MOST)?);
+    let offset = within("offset", query.offset, 0, MOST_OFFSET)?;
+    let part = (offset, within("limit", query.limit, 1, MOST)?);
     let open = call.open()?;
     let (snapshot, freshness) = (&open.reading.snapshot, open.reading.freshness());
     Ok(match query.flagged {
