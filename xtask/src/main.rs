@@ -1,7 +1,8 @@
-//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `golden`, `bench`, `model`, `pages`.
+//! The project's chores, as commands: `cargo xtask ci`, `ci doors`, `tidy`, `golden`, `bench`, `model`, `pages`.
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 
+mod doors;
 mod model;
 mod tidy;
 
@@ -22,7 +23,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Chore {
     /// Everything that must be green: formatting, lints, tidy, all tests, documentation.
-    Ci,
+    Ci {
+        #[command(subcommand)]
+        part: Option<Part>,
+    },
     /// File headers, file sizes, and the invariants that a tool can check.
     Tidy,
     /// Make the golden files again with the reference packages, and show what changed.
@@ -45,6 +49,15 @@ enum Chore {
     Bench {
         #[command(subcommand)]
         what: Bench,
+    },
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// The doors, with clients and test suites of others, which come from the registries of packages.
+    Doors {
+        /// Only steps with one of these words in their names.
+        words: Vec<String>,
     },
 }
 
@@ -148,7 +161,8 @@ enum Bench {
 fn main() -> ExitCode {
     let chore = Arguments::parse().chore;
     let done = std::env::set_current_dir(root()).map_err(Into::into).and_then(|()| match chore {
-        Chore::Ci => ci(),
+        Chore::Ci { part: None } => ci(),
+        Chore::Ci { part: Some(Part::Doors { words }) } => doors::run(&words),
         Chore::Tidy => tidy::run(&root()),
         Chore::Golden => golden(),
         Chore::Model { name } => model::fetch(&name).map(|_| ()),

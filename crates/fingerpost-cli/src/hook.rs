@@ -24,8 +24,8 @@ use crate::encoder::{self, Requests};
 use crate::output::{Exit, plain};
 use crate::source::{self, Reading, Source};
 
-/// The prompt is not kept waiting longer.
-const DEADLINE: Duration = Duration::from_millis(1500);
+/// Seconds that a prompt is kept waiting at most where nobody says otherwise.
+const PATIENCE: u64 = 2;
 
 /// Bytes of what an agent may say.
 const MAX_INPUT: u64 = 8 << 20;
@@ -58,6 +58,9 @@ pub(crate) struct HookArgs {
     /// Be silent where the choice is less sure than this, from 0 to 1.
     #[arg(long, value_name = "X", default_value_t = MIN_CONFIDENCE, value_parser = crate::route::share)]
     min_confidence: f64,
+    /// Be silent rather than let the prompt wait longer.
+    #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE)]
+    within: u64,
     /// Compile the library, as the process beside a prompt does.
     #[arg(long, hide = true)]
     compile: Option<Because>,
@@ -101,6 +104,7 @@ pub(crate) fn run(verb: &HookVerb, global: &Global) -> Exit {
         return Exit::Done;
     }
     let (send, answered) = mpsc::channel();
+    let patience = Duration::from_secs(args.within);
     // If it panics, the other end is told by the silence.
     let started = thread::Builder::new().name("hook".into()).spawn(move || {
         let _ = send.send(answer(&args, &global));
@@ -108,7 +112,7 @@ pub(crate) fn run(verb: &HookVerb, global: &Global) -> Exit {
     if started.is_err() {
         return Exit::Done;
     }
-    match answered.recv_timeout(DEADLINE) {
+    match answered.recv_timeout(patience) {
         Ok(Ok(Some(context))) => {
             let said = json!({
                 "hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": context},
@@ -136,7 +140,7 @@ fn answer(args: &HookArgs, global: &Global) -> anyhow::Result<Option<String>> {
         let _ = std::env::set_current_dir(cwd);
     }
     let last = Source::of(&args.library, global)?.read_last()?;
-    let Some(reading) = last else {
+    let Some((reading, _)) = last else {
         compile_apart(&Source::of(&args.library, global)?, Because::Changed);
         return Ok(None);
     };
@@ -195,7 +199,7 @@ fn route(
         ..snapshot.route_config()
     };
     let mut router = snapshot.router(config, snapshot.head().protocol.choosing.pool);
-    router.encoder = encoder::of(reading, &args.library, Requests::Forgotten, global)?;
+    router.set_encoder(encoder::of(reading, &args.library, Requests::Forgotten, global)?);
     Ok(router.route(prompt, &mut Scratch::default())?.0)
 }
 

@@ -110,13 +110,19 @@ impl Live {
             status: watch::Sender::new(Status::default()),
             wake: Mutex::new(wake),
         });
-        if let Some(reading) = source.read_last()? {
-            *live.seen() = (!reading.stale).then(|| seen(&reading.source)).flatten();
+        let mut pause = Duration::ZERO;
+        // Before it is opened: what is committed meanwhile is then seen as new.
+        let head = source.atlas.store().head()?;
+        if let Some((reading, stamp)) = source.read_last()? {
+            if !reading.stale {
+                *live.seen() = Some(Seen { stamp, head: Version::of(head.as_deref()) });
+                // It was looked at just now: whoever starts us for one answer does not pay for a second look.
+                pause = LOOK_AT_MOST_EVERY;
+            }
             live.serve(reading)?;
         }
         let weak = Arc::downgrade(&live);
         thread::Builder::new().name("keeper".into()).spawn(move || {
-            let mut pause = Duration::ZERO;
             loop {
                 match woken.recv_timeout(pause) {
                     Ok(()) | Err(RecvTimeoutError::Timeout) => {}

@@ -145,12 +145,14 @@ impl Source {
         Ok(Library::load(&self.roots, self.options)?)
     }
 
-    /// The state that was compiled last, with nothing compiled now; `None` if there is none.
-    pub(crate) fn read_last(self) -> anyhow::Result<Option<Reading>> {
+    /// The state that was compiled last, with nothing compiled now, and what the library looks like from outside;
+    /// `None` if there is none.
+    pub(crate) fn read_last(self) -> anyhow::Result<Option<(Reading, Option<String>)>> {
+        let stamp = if self.roots.is_empty() { None } else { self.stamp() };
         let stale = !self.roots.is_empty()
-            && self.atlas.state(&self.stamp().unwrap_or_default()) != State::Current;
+            && self.atlas.state(stamp.as_deref().unwrap_or_default()) != State::Current;
         match self.atlas.snapshot() {
-            Ok(snapshot) => Ok(Some(Reading { source: self, snapshot, stale })),
+            Ok(snapshot) => Ok(Some((Reading { source: self, snapshot, stale }, stamp))),
             Err(error) if error.heals() => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused_with_its_line() {
         let line = |text: &str| with_server(text, &server()).unwrap_err().line;
-        assert_eq!(line("{\n  \"a\": 1\n  \"b\": 2\n}"), 3);
+        assert_eq!(line("{\n  \"a\": 1\n  \"b\": 2\n}"), 2, "behind which a comma is missing");
         assert_eq!(line("{\n\n  \"mcpServers\": []\n}"), 3);
         assert_eq!(line("[]"), 1);
         assert!(with_server("{\"a\": ", &server()).is_err());

@@ -61,7 +61,8 @@ fn agents_pass_the_same_guard() {
     let from = ("origin", "https://evil.example");
     server.post("/mcp", &initialize(), &[BOTH, from]).problem(403);
     server.get_with("/mcp", &[("accept", "text/event-stream"), from]).problem(403);
-    let renamed = server.raw(b"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    let renamed =
+        server.raw(b"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert!(renamed.starts_with("HTTP/1.1 403"), "{renamed}");
     let mut long = initialize();
     long["params"]["clientInfo"]["title"] = "x".repeat(3000).into();
