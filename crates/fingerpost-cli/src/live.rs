@@ -112,10 +112,10 @@ impl Live {
         });
         let mut pause = Duration::ZERO;
         // Before it is opened: what is committed meanwhile is then seen as new.
-        let head = source.atlas.store().head()?;
+        let (head, kept) = (source.atlas.store().head()?, source.atlas.mark().ok());
         if let Some((reading, stamp)) = source.read_last()? {
             if !reading.stale {
-                *live.seen() = Some(Seen { stamp, head: Version::of(head.as_deref()) });
+                *live.seen() = Some(Seen { stamp, head: Version::of(head.as_deref()), kept });
                 // It was looked at just now: whoever starts us for one answer does not pay for a second look.
                 pause = LOOK_AT_MOST_EVERY;
             }
