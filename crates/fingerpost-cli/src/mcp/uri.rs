@@ -39,7 +39,7 @@ pub(crate) fn of_document(row: &SkillRow<'_>) -> String {
 pub(crate) fn find(snapshot: &Snapshot, uri: &str) -> Option<(SkillIdx, String)> {
     let path = uri.strip_prefix(SCHEME)?;
     let parts: Option<Vec<String>> =
-        path.trim_end_matches('/').split('/').map(|part| decode(part)).collect();
+        path.trim_end_matches('/').split('/').map(decode).collect();
     let parts = parts?;
     // The longest id first: a skill may lie in the folder of another one.
     (1..=parts.len()).rev().find_map(|length| {
