@@ -23,11 +23,12 @@ struct Step {
 }
 
 /// All of them, in their order.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "MCP: the official Python client", needs: &[Need::Python], run: python_client },
     Step { name: "MCP: the TypeScript SDK", needs: &[Need::Node], run: typescript_client },
     Step { name: "MCP: the inspector", needs: &[Need::Node], run: inspector },
     Step { name: "MCP: the conformance suite", needs: &[Need::Node], run: conformance::run },
+    Step { name: "HTTP: schemathesis", needs: &[Need::Python], run: schemathesis },
     Step { name: "page: the committed files", needs: &[Need::Node, Need::Page], run: web::fresh },
     Step {
         name: "page: a browser",
@@ -82,6 +83,13 @@ fn typescript_client(kit: &Kit) -> anyhow::Result<()> {
     let mut command = kit.node()?;
     command.arg(kit.root.join("tests/doors/client.mjs")).arg(&kit.program);
     well(command.arg(kit.root.join(LIBRARY)).arg(server.mcp()))
+}
+
+/// Requests that nobody would think of, made from the server's own description.
+fn schemathesis(kit: &Kit) -> anyhow::Result<()> {
+    let mut command = Command::new(kit.python()?);
+    command.arg(kit.root.join("tests/doors/schemathesis_run.py")).arg(&kit.program);
+    well(command.arg(kit.root.join(LIBRARY)))
 }
 
 /// What people look at a server with: it must list and call.

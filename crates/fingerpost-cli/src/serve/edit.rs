@@ -41,7 +41,7 @@ pub(super) struct PageBody {
 #[serde(deny_unknown_fields)]
 pub(super) struct CaseBody {
     /// The request, in words.
-    #[schemars(length(min = 1, max = 400))]
+    #[schemars(length(min = 1, max = 400), regex(pattern = r"\S"))]
     request: String,
     /// Whose it is, by id or name; absent where it is no skill's.
     #[serde(default)]
@@ -67,6 +67,9 @@ pub(super) fn put(call: &mut Call<'_>, body: PageBody) -> Result<PageAnswer, Pro
             Page::MAX_BODY
         );
         return Err(Problem::unprocessable(detail));
+    }
+    if body.boundary.iter().any(|case| case.request.trim().is_empty()) {
+        return Err(Problem::unprocessable("a case of the boundary says nothing; leave it out"));
     }
     let now = reading.snapshot.page_row(skill)?.page;
     let cases = now.iter().flat_map(|page| &page.boundary);

@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use fingerpost::index::Scratch;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
 
 use super::app::App;
@@ -85,7 +85,7 @@ pub(super) enum Line {
 const LOGGED: usize = 2000;
 
 /// No query, or nothing sent.
-#[derive(serde::Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct Nothing {}
 
 /// What answers.
@@ -260,6 +260,18 @@ fn parse<B: DeserializeOwned>(bytes: &[u8]) -> Result<B, Problem> {
         Category::Data => Problem::unprocessable(error.to_string()),
         _ => Problem::bad_request(format!("what was sent is not JSON: {error}")),
     })
+}
+
+/// A whole number, however JSON writes it: 10, 10.0 and 1e1 are the same.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let number = serde_json::Number::deserialize(deserializer)?;
+    let whole = number.as_u64().and_then(|number| usize::try_from(number).ok());
+    let written = || {
+        let number = number.as_f64().filter(|number| number.fract() == 0.0);
+        number.filter(|number| (0.0..1e15).contains(number)).map(|number| number as usize)
+    };
+    let wrong = || D::Error::custom(format!("{number} is no whole number of 0 or more"));
+    whole.or_else(written).ok_or_else(wrong)
 }
 
 /// An answer as JSON that a terminal may show too.

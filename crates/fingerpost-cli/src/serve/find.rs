@@ -1,13 +1,15 @@
 //! Which skills fit a request? (`search`, `route`, `explain`)
 
 use fingerpost::contract::{ExplainAnswer, FoundSkill, RouteAnswer, SearchAnswer};
+use fingerpost::index::SparseConfig;
 use fingerpost::route::{RouteConfig, Router};
+use fingerpost::search::tuning::Trust;
 use fingerpost::search::{Retriever, Searcher};
 use fingerpost::view::{Cards, View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::endpoint::Call;
+use super::endpoint::{Call, whole};
 use super::problem::Problem;
 use crate::args::config_of;
 use crate::explain::{self, Question};
@@ -28,7 +30,7 @@ const LONGEST: usize = 20_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct SearchQuery {
     /// The request.
-    #[serde(alias = "query")]
+    #[schemars(regex(pattern = r"\S"))]
     q: String,
     /// How many hits.
     #[serde(default = "ten")]
@@ -47,10 +49,10 @@ pub(super) struct SearchQuery {
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchBody {
     /// The request.
-    #[schemars(length(min = 1, max = 20_000))]
+    #[schemars(length(min = 1, max = 20_000), regex(pattern = r"\S"))]
     query: String,
     /// How many hits.
-    #[serde(default = "ten")]
+    #[serde(default = "ten", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 1000))]
     k: usize,
     /// How skills are scored; absent for the order of `route`.
@@ -63,6 +65,10 @@ pub(super) struct SearchBody {
 
 fn ten() -> usize {
     10
+}
+
+fn one() -> usize {
+    1
 }
 
 /// `GET /v1/search`.
@@ -87,7 +93,8 @@ pub(super) fn search_body(
         }
         (retriever, view) => {
             let by = retriever.unwrap_or_default();
-            let plain = plain(call, &open, by, view.unwrap_or_default())?;
+            let config = config_of(by, view.unwrap_or_default(), snapshot.head());
+            let plain = plain(call, &open, by, &config)?;
             plain.search(&query, k, call.scratch)
         }
     };
@@ -96,23 +103,21 @@ pub(super) fn search_body(
     Ok(SearchAnswer { query, hits, freshness: open.reading.freshness() })
 }
 
-/// A retriever over a view.
-fn plain<'a>(
+/// A retriever over an index of terms.
+pub(super) fn plain<'a>(
     call: &Call<'_>,
     open: &'a Open,
     by: Retriever,
-    view: View,
+    config: &SparseConfig,
 ) -> Result<Searcher<'a>, Problem> {
     let snapshot = &open.reading.snapshot;
-    let config = config_of(by, view, snapshot.head());
     // Whoever asks at the same time waits for the index, and does not make another one.
-    let sparse = call.app.shelf.index(open, &config)?;
+    let sparse = call.app.shelf.index(open, config)?;
     if by.is_dense() {
         let live = &call.app.live;
-        return Ok(searcher(&open.reading, live.library(), by, &config, live.global())?);
+        return Ok(searcher(&open.reading, live.library(), by, config, live.global())?);
     }
-    let (dense, trust) = (None, fingerpost::search::tuning::Trust::SPARSE);
-    let reading = snapshot.reading();
+    let (dense, trust, reading) = (None, Trust::SPARSE, snapshot.reading());
     Ok(Searcher { snapshot, retriever: by, sparse, dense, trust, reading })
 }
 
@@ -121,12 +126,12 @@ fn plain<'a>(
 #[serde(deny_unknown_fields)]
 pub(super) struct RouteBody {
     /// The request.
-    #[schemars(length(min = 1, max = 20_000))]
+    #[schemars(length(min = 1, max = 20_000), regex(pattern = r"\S"))]
     request: String,
     /// Skills in the answer at most; more than one only where the request needs it.
-    #[serde(default)]
+    #[serde(default = "one", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 10))]
-    max: Option<usize>,
+    max: usize,
     /// Answer with a skill even if none fits?
     #[serde(default)]
     always: bool,
@@ -155,6 +160,7 @@ pub(super) enum LocalChooser {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct RouteQuery {
     /// The request.
+    #[schemars(regex(pattern = r"\S"))]
     q: String,
     /// Skills in the answer at most.
     #[serde(default)]
@@ -175,6 +181,7 @@ pub(super) struct RouteQuery {
 /// `GET /v1/route`.
 pub(super) fn route(call: &mut Call<'_>, query: RouteQuery) -> Result<RouteAnswer, Problem> {
     let RouteQuery { q: request, max, always, min_confidence, cards } = query;
+    let max = max.unwrap_or(1);
     let chooser = LocalChooser::Local;
     route_body(call, RouteBody { request, max, always, min_confidence, cards, chooser })
 }
@@ -184,7 +191,7 @@ pub(super) fn route_body(call: &mut Call<'_>, body: RouteBody) -> Result<RouteAn
     let RouteBody { request: text, max, always, min_confidence, cards, chooser } = body;
     let LocalChooser::Local = chooser;
     let text = request(text)?;
-    let max = within("max", max.unwrap_or(1), 1, 10)?;
+    let max = within("max", max, 1, 10)?;
     if !(0.0..=1.0).contains(&min_confidence) {
         let detail = format!("min_confidence is {min_confidence}: it lies between 0 and 1");
         return Err(Problem::unprocessable(detail));
@@ -209,6 +216,7 @@ fn router<'a>(open: &'a Open, choosing: &ChoosingArgs) -> Router<'a> {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ExplainQuery {
     /// The request.
+    #[schemars(regex(pattern = r"\S"))]
     q: String,
     /// Tell about this skill too, by id or name, whether it was a candidate or not.
     #[serde(default)]
@@ -232,13 +240,12 @@ pub(super) fn explain(call: &mut Call<'_>, query: ExplainQuery) -> Result<Explai
     let choosing = ChoosingArgs { pool, ..ChoosingArgs::default() };
     let mut router = router(&open, &choosing);
     if let Some(by) = retriever {
-        router.finder = plain(call, &open, by, View::Full)?;
+        let config = config_of(by, View::Full, open.reading.snapshot.head());
+        router.finder = plain(call, &open, by, &config)?;
     }
     let by = retriever.unwrap_or_default();
     let config = explain::raw_config(retriever, &open.reading);
-    call.app.shelf.index(&open, &config)?;
-    let live = &call.app.live;
-    let raw = searcher(&open.reading, live.library(), by, &config, live.global())?;
+    let raw = plain(call, &open, by, &config)?;
     let question = Question { request: &text, about };
     Ok(explain::answer(&open.reading, &router, &raw, &question, call.scratch)?)
 }

@@ -75,7 +75,7 @@ pub(super) async fn pass(State(app): State<Arc<App>>, request: Request, next: Ne
     let route = route.as_ref().map_or("page", MatchedPath::as_str);
     let status = response.status().as_u16();
     app.metrics.count(known(&method), route, status, took);
-    let millis = took.as_secs_f64() * 1e3;
+    let millis = (took.as_secs_f64() * 1e6).round() / 1e3;
     match uri {
         Some(uri) => tracing::info!(%method, route, uri, status, millis, "answered"),
         None => tracing::info!(%method, route, status, millis, "answered"),

@@ -108,8 +108,11 @@ fn operation(
         operation["parameters"] = parameters.into();
     }
     if let Some(body) = endpoint.body {
-        let content = json!({"application/json": {"schema": body(asked)}});
-        operation["requestBody"] = json!({"required": true, "content": content});
+        let schema = body(asked);
+        // Where every field may be left out, so may all of it.
+        let required = schema.get("required").is_some();
+        let content = json!({"application/json": {"schema": schema}});
+        operation["requestBody"] = json!({"required": required, "content": content});
     }
     operation["security"] = match endpoint.access {
         Access::Open => json!([]),

@@ -15,14 +15,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::endpoint::{Call, Nothing};
-use super::find::{find, within};
+use super::find::{find, plain, within};
 use super::problem::Problem;
-use crate::search::searcher;
 use crate::source::Source;
 use crate::{diff, doctor};
 
 /// Skills or pages in one answer at most.
 const MOST: usize = 1000;
+
+/// Left out first at most: no library is larger.
+const MOST_OFFSET: usize = 1_000_000_000;
 
 /// Neighbors in one answer at most.
 const MOST_NEIGHBORS: usize = 100;
@@ -38,6 +40,7 @@ pub(super) struct SkillsQuery {
     status: Option<Status>,
     /// How many are left out first.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000_000))]
     offset: usize,
     /// How many are listed.
     #[serde(default = "hundred")]
@@ -52,6 +55,7 @@ fn hundred() -> usize {
 /// `GET /v1/skills`.
 pub(super) fn skills(call: &mut Call<'_>, query: SkillsQuery) -> Result<SkillsAnswer, Problem> {
     let SkillsQuery { q, status, offset, limit } = query;
+    let offset = within("offset", offset, 0, MOST_OFFSET)?;
     let limit = within("limit", limit, 1, MOST)?;
     let open = call.open()?;
     let (snapshot, freshness) = (&open.reading.snapshot, open.reading.freshness());
@@ -74,6 +78,7 @@ pub(super) struct PagesQuery {
     flagged: bool,
     /// How many are left out first.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000_000))]
     offset: usize,
     /// How many are listed.
     #[serde(default = "hundred")]
@@ -83,7 +88,8 @@ pub(super) struct PagesQuery {
 
 /// `GET /v1/pages`.
 pub(super) fn pages(call: &mut Call<'_>, query: PagesQuery) -> Result<PagesAnswer, Problem> {
-    let part = (query.offset, within("limit", query.limit, 1, MOST)?);
+    let offset = within("offset", query.offset, 0, MOST_OFFSET)?;
+    let part = (offset, within("limit", query.limit, 1, MOST)?);
     let open = call.open()?;
     let (snapshot, freshness) = (&open.reading.snapshot, open.reading.freshness());
     Ok(match query.flagged {
@@ -172,11 +178,8 @@ pub(super) struct CompareQuery {
 pub(super) fn compare(call: &mut Call<'_>, query: CompareQuery) -> Result<DiffAnswer, Problem> {
     let open = call.open()?;
     let pair = [find(&open, &query.first)?, find(&open, &query.second)?];
-    let live = &call.app.live;
-    let config = SparseConfig::default();
-    call.app.shelf.index(&open, &config)?;
-    let (library, global) = (live.library(), live.global());
-    let by_words = searcher(&open.reading, library, Retriever::Bm25, &config, global)?;
+    let by_words = plain(call, &open, Retriever::Bm25, &SparseConfig::default())?;
+    let library = call.app.live.library();
     Ok(diff::answer(&open.reading, &by_words, pair, library, [None, None])?)
 }
 
@@ -190,7 +193,7 @@ pub(super) fn doctor(call: &mut Call<'_>, _: Nothing) -> Result<DoctorAnswer, Pr
 pub(super) struct LedgerQuery {
     /// The last so many days; absent for all.
     #[serde(default)]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 100_000))]
     days: Option<u32>,
 }
 
@@ -200,6 +203,7 @@ pub(super) fn ledger(call: &mut Call<'_>, query: LedgerQuery) -> Result<LedgerAn
     let ledger = Source::of(live.library(), live.global())?.ledger(live.global())?;
     let mut spend = ledger.spend().map_err(anyhow::Error::from)?;
     if let Some(days) = query.days {
+        within("days", days as usize, 1, 100_000)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let before = i64::from(days.saturating_sub(1)) * 86_400_000;
         let first = fingerpost::atlas::day(now as i64 - before);

@@ -38,7 +38,8 @@ pub(super) struct CompileBody {
     max_cost: Option<f64>,
     /// llm: stop after so many calls; never more than whoever started the server allowed.
     #[serde(default)]
-    max_calls: Option<u64>,
+    #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
+    max_calls: Option<f64>,
     /// llm: only say what would be asked, and what that would cost?
     #[serde(default)]
     dry_run: bool,
@@ -68,7 +69,9 @@ pub(super) fn compile(call: &mut Call<'_>, body: CompileBody) -> Result<BegunAns
         return Err(Problem::unprocessable("max_cost is a sum of US dollars, 0 or more"));
     }
     model.max_cost = least(model.max_cost, body.max_cost, f64::min);
-    model.max_calls = least(model.max_calls, body.max_calls, u64::min);
+    // A part of a call is none.
+    let max_calls = body.max_calls.map(|calls| calls as u64);
+    model.max_calls = least(model.max_calls, max_calls, u64::min);
     let job = app.jobs.begin(JobKind::Compile)?;
     let id = job.answer().job;
     let run = move || {

@@ -65,6 +65,8 @@ fn a_page_that_breaks_a_rule_is_not_kept() {
     put(json!({"trigger": "x".repeat(5000), "boundary": [], "body": ""})).problem(422);
     let stranger = json!([{"request": "A cube root", "skill": "no-such-skill"}]);
     put(json!({"trigger": "Square root", "boundary": stranger, "body": ""})).problem(422);
+    let silent = json!([{"request": " ", "skill": null}]);
+    put(json!({"trigger": "Square root", "boundary": silent, "body": ""})).problem(422);
     put(json!({"trigger": "Square root"})).problem(422);
     server
         .put(

@@ -5,6 +5,7 @@ mod chat_server;
 #[path = "../folder/mod.rs"]
 mod folder;
 
+mod agents;
 mod edits;
 mod ends;
 mod guards;
