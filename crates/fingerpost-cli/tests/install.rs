@@ -17,7 +17,7 @@ const CLAUDE: &str = r#"{
   "mcpServers": {
     "github": { "type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer s3cret"} }
   },
-  "projects": { "/work/a": { "allowedTools": [], "history": ["年终奖 ü \u0041"] } }
+  "projects": { "/srv/a": { "allowedTools": [], "history": ["年终奖 ü \u0041"] } }
 }"#;
 const HOOKS: &str = "{\r\n\t\"model\": \"opus\",\r\n\t\"hooks\": {\r\n\t\t\"UserPromptSubmit\": [\r\n\t\t\t{ \"hooks\": [ { \"type\": \"command\", \"command\": \"date\" } ] }\r\n\t\t]\r\n\t}\r\n}\r\n";
 const CODEX: &str = "# mine\nmodel = \"gpt-5\"   # the good one\n\n[mcp_servers.docs]\ncommand = \"npx\"\nargs = [ \"-y\",\n  \"docs\" ]\n\n# last words\n[tui]\nnotifications = true\n";

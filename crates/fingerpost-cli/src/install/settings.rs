@@ -278,16 +278,16 @@ mod tests {
 
     #[test]
     fn each_agent_has_its_file() {
-        let (home, here) = (PathBuf::from("/home/a"), PathBuf::from("/work/b"));
+        let (home, here) = (PathBuf::from("/home/a"), PathBuf::from("/srv/b"));
         let (user, project) = (Scope::User(home), Scope::Project(here));
         let file = |agent, with, scope: &Scope| {
             Place::of(agent, with, scope).unwrap().file.display().to_string()
         };
-        assert_eq!(file(Agent::Claude, With::Mcp, &project), "/work/b/.mcp.json");
-        assert_eq!(file(Agent::Claude, With::Hook, &project), "/work/b/.claude/settings.json");
+        assert_eq!(file(Agent::Claude, With::Mcp, &project), "/srv/b/.mcp.json");
+        assert_eq!(file(Agent::Claude, With::Hook, &project), "/srv/b/.claude/settings.json");
         assert_eq!(file(Agent::Cursor, With::Mcp, &user), "/home/a/.cursor/mcp.json");
         assert_eq!(file(Agent::Gemini, With::Mcp, &user), "/home/a/.gemini/settings.json");
-        assert_eq!(file(Agent::Codex, With::Mcp, &project), "/work/b/.codex/config.toml");
+        assert_eq!(file(Agent::Codex, With::Mcp, &project), "/srv/b/.codex/config.toml");
         let error = Place::of(Agent::Gemini, With::Hook, &user).unwrap_err().to_string();
         assert!(error.contains("Gemini CLI up with --with mcp"), "{error}");
     }
