@@ -76,6 +76,12 @@ fn first(words: &[Word<'_>], common: usize, known: &BTreeSet<String>) -> usize {
     if first + skipped <= last && !words[first..first + skipped].iter().any(ends) {
         first += skipped;
     }
+    // Where too little would be left, the word before the joint belongs to it: "hints for a recipe".
+    while first > 0
+        && words.get(first).is_some_and(|word| parts(word.text).all(|part| is_idle(&part)))
+    {
+        first -= 1;
+    }
     // "Decide whether a form is due" is not "a form is due".
     let turns = |word: &Word<'_>| TURNS.contains(&word.key().as_str());
     words[..first].iter().rposition(turns).unwrap_or(first)
@@ -107,8 +113,11 @@ fn line(text: &str) -> String {
 /// The first sentence, with the next one where it is a word or two long.
 fn sentence(text: &str) -> &str {
     let ends = text.match_indices(['.', '。', '!', '?']).filter(|(at, mark)| {
-        let follows = text[at + mark.len()..].chars().next();
-        *mark == "。" || follows.is_none_or(|c| c == ' ')
+        let mut follows = text[at + mark.len()..].chars();
+        let (next, begins) = (follows.next(), follows.next());
+        // "e.g. for maps" goes on; a sentence begins large.
+        let is_end = next.is_none_or(|c| c == ' ') && !begins.is_some_and(char::is_lowercase);
+        *mark == "。" || is_end
     });
     let mut ends = ends.map(|(at, mark)| at + mark.len());
     let far =
