@@ -42,9 +42,12 @@ const server = createServer((incoming, outgoing) => {
     const path = pathname;
     const passed = request({ hostname, port, path, method: incoming.method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode, answer.headers);
+      answer.on("error", () => outgoing.destroy());
       answer.pipe(outgoing);
     });
+    // Streams end when either side hangs up.
     passed.on("error", () => outgoing.destroy());
+    outgoing.on("error", () => passed.destroy());
     outgoing.on("close", () => passed.destroy());
     passed.end(body);
   });

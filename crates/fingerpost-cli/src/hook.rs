@@ -224,7 +224,7 @@ fn context(reading: &Reading, route: &Route) -> anyhow::Result<Option<String>> {
         if let Some(boundary) = card.not_for {
             text.push_str(&format!("  Not for: {}\n", shown_line(&boundary, BOUNDARY)));
         }
-        text.push_str(&format!("  File: {}\n", card.path));
+        text.push_str(&format!("  File: {}\n", plain(&card.path)));
     }
     Ok(Some(text))
 }

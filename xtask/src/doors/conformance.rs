@@ -13,29 +13,30 @@ use anyhow::{Context, bail};
 use super::kit::Kit;
 
 /// Scenarios that any server can be asked.
-const DIRECT: [&str; 8] = [
+const DIRECT: [&str; 11] = [
     "server-initialize",
     "ping",
     "tools-list",
     "resources-list",
     "prompts-list",
     "logging-set-level",
+    "resources-subscribe",
+    "resources-unsubscribe",
     "server-sse-multiple-streams",
+    "server-sse-polling",
     "dns-rebinding-protection",
 ];
 
 /// Scenarios that are asked through the relay.
-const RELAYED: [&str; 6] = [
+const RELAYED: [&str; 4] = [
     "resources-read-text",
     "resources-templates-read",
-    "resources-subscribe",
-    "resources-unsubscribe",
     "prompts-get-with-args",
     "completion-complete",
 ];
 
 /// The others, and why not.
-const NOT_OURS: [(&str, &str); 4] = [
+const NOT_OURS: [(&str, &str); 3] = [
     (
         "tools-call-* (simple-text, image, audio, embedded-resource, mixed-content, with-logging, error, with-progress, sampling, elicitation), elicitation-sep1034-defaults, elicitation-sep1330-enums",
         "they call tools of the suite's own test server; ours never asks the client for anything",
@@ -44,7 +45,6 @@ const NOT_OURS: [(&str, &str); 4] = [
         "json-schema-2020-12",
         "it looks at one tool of the suite's own; the Python client checks the schemas of all of ours against the same draft",
     ),
-    ("server-sse-polling", "it calls a tool of the suite's own that closes its stream on purpose"),
     (
         "resources-read-binary, prompts-get-simple, prompts-get-embedded-resource, prompts-get-with-image",
         "they read a resource and prompts of the suite's own, without arguments or with pictures",
@@ -52,7 +52,7 @@ const NOT_OURS: [(&str, &str); 4] = [
 ];
 
 /// The skills that the relayed scenarios ask for: the file of each, and its text.
-const SKILLS: [(&str, &str); 5] = [
+const SKILLS: [(&str, &str); 4] = [
     (
         "static-text/SKILL.md",
         "---\nname: static-text\ndescription: Reads a text that stays as it is.\n---\n# Static\n",
@@ -65,10 +65,6 @@ const SKILLS: [(&str, &str); 5] = [
     (
         "testvalue1/SKILL.md",
         "---\nname: testvalue1\ndescription: Puts test values into their places.\n---\n# Values\n",
-    ),
-    (
-        "watched-resource/SKILL.md",
-        "---\nname: watched-resource\ndescription: Watches a resource for changes.\n---\n# Watched\n",
     ),
 ];
 

@@ -3,7 +3,7 @@
 //! Every skill is one, and so is every file of its folder. A resource is read as it is, byte for byte: a
 //! host checks it against the digest that it was promised.
 
-use fingerpost::contract::shown_line;
+use fingerpost::contract::{shown_line, shown_text};
 use fingerpost::skill::{Skill, SkillIdx};
 use fingerpost::snapshot::Snapshot;
 use rmcp::ErrorData;
@@ -180,7 +180,7 @@ pub(super) fn complete(
             let (begin, have): (Vec<_>, Vec<_>) = rows
                 .filter(|row| row.id.contains(typed) || row.name.contains(typed))
                 .partition(|row| row.id.starts_with(typed) || row.name.starts_with(typed));
-            begin.iter().chain(&have).map(|row| row.id.to_owned()).collect()
+            begin.iter().chain(&have).map(|row| shown_text(row.id)).collect()
         }
         "file" => {
             let folder =

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use fingerpost::contract::{CardsAnswer, CompareAnswer, Detail, RouteAnswer};
+use fingerpost::contract::{CardsAnswer, CompareAnswer, Detail, RouteAnswer, shown_text};
 use fingerpost::index::Scratch;
 use fingerpost::route::RouteConfig;
 use fingerpost::skill::SkillIdx;
+use fingerpost::text::is_hidden;
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
@@ -224,12 +225,17 @@ fn router(open: &Open) -> fingerpost::route::Router<'_> {
     open.router(config, snapshot.head().protocol.choosing.pool)
 }
 
-/// The skill that is meant by an id, a name or an address.
+/// The skill that is meant by an id, a name or an address. An id may have characters that nobody sees, and
+/// that our answers do not show.
 pub(crate) fn find(open: &Open, name: &str) -> anyhow::Result<SkillIdx> {
-    match uri::find(&open.reading.snapshot, name) {
-        Some((skill, _)) => Ok(skill),
-        None => open.reading.find(name),
+    let snapshot = &open.reading.snapshot;
+    if let Some((skill, _)) = uri::find(snapshot, name) {
+        return Ok(skill);
     }
+    open.reading.find(name).or_else(|unknown| {
+        let mut shown = snapshot.rows().filter(|&row| shown_text(snapshot.row(row).id) == name);
+        shown.next().filter(|_| shown.next().is_none()).ok_or(unknown)
+    })
 }
 
 fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, String> {
@@ -249,6 +255,21 @@ fn bounded(mut request: String) -> Result<String, String> {
 }
 
 fn answer<T: Serialize>(answer: Answer<T>) -> Result<CallToolResult, String> {
-    let value = serde_json::to_value(answer);
-    value.map(CallToolResult::structured).map_err(|error| error.to_string())
+    let mut value = serde_json::to_value(answer).map_err(|error| error.to_string())?;
+    clean(&mut value);
+    Ok(CallToolResult::structured(value))
+}
+
+/// Takes out of every text what nobody sees: ids, names and paths are strangers' too.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if text.contains(is_hidden) {
+                *text = shown_text(text);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(fields) => fields.values_mut().for_each(clean),
+        _ => {}
+    }
 }

@@ -302,6 +302,24 @@ fn nothing_but_messages_is_said_whatever_becomes_of_the_library() {
     let shown = found["cards"][0]["description"].as_str().unwrap();
     assert!(!shown.contains(['\u{202e}', '\u{1b}', '\n']), "{shown:?}");
 
+    // Its id has what nobody sees, and is found by what is seen of it.
+    write(
+        &fixture,
+        "ev\u{200b}il\u{202e}/SKILL.md",
+        skill("evil-twin", "Counts \u{2066}comets.", "# Comets"),
+    );
+    server.until("search_skills", ask("count the comets"), |answer| {
+        answer["cards"][0]["name"] == "evil-twin"
+    });
+    let route = server.call("route_skill", json!({"request": "use evil-twin", "detail": true}));
+    let said = route.to_string();
+    assert!(!said.contains(['\u{200b}', '\u{202e}', '\u{2066}']), "{said:?}");
+    fs::remove_dir_all(fixture.library().join("evil")).unwrap();
+    let loaded = server.until("load_skill", json!({"skill": "evil"}), |answer| {
+        answer["card"]["name"] == "evil-twin"
+    });
+    assert!(loaded["text"].as_str().unwrap().contains("# Comets"), "{loaded}");
+
     // The atlas is damaged: what is damaged is made again.
     let mut blobs = 0;
     for (path, bytes) in folder::files(&fixture.path("atlas")) {
