@@ -111,6 +111,8 @@ fn diff_tells_two_skills_apart() {
     let terms = |list: &str| {
         answer[list].as_array().unwrap().iter().map(|t| t["term"].to_string()).collect::<Vec<_>>()
     };
+    assert_eq!(answer["first_skill"], "qt-correction/qtc-bazett");
+    assert_eq!(answer["second_skill"], "qt-correction/qtc-fridericia");
     assert!(terms("second").contains(&"\"cube\"".to_owned()));
     assert!(terms("shared").contains(&"\"qt\"".to_owned()));
     assert!(answer["similarity"].as_f64().unwrap() > 0.2);

@@ -278,9 +278,11 @@ impl NeighborsAnswer {
 /// `diff`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffAnswer {
-    /// The first skill.
+    /// The first skill; `first` are the terms that speak for it.
+    #[serde(rename = "first_skill")]
     pub first: String,
     /// The second.
+    #[serde(rename = "second_skill")]
     pub second: String,
     /// Cosine of their vectors.
     pub similarity: f32,
