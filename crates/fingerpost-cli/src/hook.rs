@@ -33,8 +33,8 @@ const MAX_INPUT: u64 = 8 << 20;
 /// Characters of a prompt that are read: what is wanted stands at its beginning or its end.
 const MAX_PROMPT: usize = 20_000;
 
-/// How sure a skill must be to be named where nobody says otherwise. On libraries that nothing was
-/// fitted to the hook then speaks on one in ten of the requests that need no skill (docs/lab/hook.md).
+/// How sure a skill must be to be named where nobody says otherwise. Chosen by the shares of right answers
+/// that docs/lab/none.md tells; what the hook itself is worth by it, `cargo xtask bench none` measures.
 const MIN_CONFIDENCE: f64 = 0.75;
 
 /// Skills that are named at most; more than one only where the request needs it.

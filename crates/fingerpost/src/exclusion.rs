@@ -244,6 +244,17 @@ mod tests {
     }
 
     #[test]
+    fn one_sentence_may_exclude_several() {
+        check(
+            "Do not use for testing panels in production, for protocol analysis (use wire-read), or for\nweb pages, for example intranets. Do not use as a whole defence without others, for networks of old devices.",
+            expect![[r#"
+                kept: 
+                exclusions: ["testing panels in production", "protocol analysis -> wire-read", "web pages, for example intranets", "networks of old devices"]
+            "#]],
+        );
+    }
+
+    #[test]
     fn sections_that_exclude_end_with_their_depth() {
         let text = "# Merge\nJoins files.\n## When NOT to use\n- To split a file\n### Details\nmore\n## Steps\nOpen both.\n";
         assert_eq!(without_exclusions(text), "# Merge\nJoins files.\n## Steps\nOpen both.\n");

@@ -53,6 +53,12 @@ static OPENS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid pattern")
 });
 
+/// One that begins with a role, "as a firewall".
+static AS_ROLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:\W|NOTE:|IMPORTANT:)*(?:please )?(?:do not|don['’]?t|never) (?:use|apply)(?: (?:it|this(?: (?:skill|tool))?))? as an?\b")
+        .expect("a valid pattern")
+});
+
 /// What opens a list and nothing else.
 static LEADS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^\W*(?:skip|avoid|not needed|not necessary|unnecessary|overkill|exceptions?|don['’]?t bother|never)(?: (?:it|this))?(?: (?:for|when|if|on))?\s*[:：]\W*$|^\W*(?:when not(?: to use)?|not (?:for|when|use))\s*[:：]\W*$")
@@ -68,6 +74,18 @@ static TURNS: LazyLock<Regex> = LazyLock::new(|| {
 /// "Not for X, NOT for Y" is two.
 static AGAIN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[,;.]?\s+(?:(?:and|or|nor)\s+)?(?:not for|do not use for|do not use when)\s+")
+        .expect("a valid pattern")
+});
+
+/// And so is "not for X, for Y or for Z".
+static AND_FOR: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i),\s+(?:(?:and|or|nor)\s+)?for\s+|\s+(?:or|nor)\s+for\s+")
+        .expect("a valid pattern")
+});
+
+/// Beginnings of what "for" only leads on to: "for example", "for that use".
+static LEADS_ON: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:example|instance|that|this|these|those|it|them|which|whom|whose|more|now|free|use)\b")
         .expect("a valid pattern")
 });
 
@@ -146,8 +164,12 @@ pub(crate) fn read(sentence: &str, points: bool) -> Said {
         None => TURNS.find(sentence).filter(|_| points).map(|turn| &sentence[turn.end()..]),
     };
     if let Some(rest) = rest {
+        // "Not as a whole solution" is advice to whoever uses the skill, and no request.
+        let is_role = AS_ROLE.is_match(sentence);
         let all: Vec<Exclusion> = AGAIN
             .split(rest)
+            .flat_map(each_for)
+            .skip(usize::from(is_role))
             .flat_map(|part| {
                 CLOSED.replace_all(part, "$1\n").split('\n').map(str::to_owned).collect::<Vec<_>>()
             })
@@ -177,6 +199,20 @@ pub(crate) fn read(sentence: &str, points: bool) -> Said {
         }
         _ => Said::Nothing,
     }
+}
+
+/// What stands before and after each "for", where that begins another request.
+fn each_for(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for joint in AND_FOR.find_iter(text) {
+        if !LEADS_ON.is_match(&text[joint.end()..]) {
+            found.push(&text[start..joint.start()]);
+            start = joint.end();
+        }
+    }
+    found.push(&text[start..]);
+    found
 }
 
 /// The name in "Use Y instead", which belongs to the exclusion before it.

@@ -155,12 +155,14 @@ fn request_of(
         .filter(named)
         .filter(shared)
         .enumerate()
-        // Phrases in quotation marks are for a machine to look for.
-        .filter(|(_, part)| !part.text.starts_with(['"', '“', '\'', '‘', '「']))
         .filter_map(|(at, part)| {
             let text = readable(capital(as_request(shortened(&part.text))))?;
             // What comes after what it does and when is detail; and a reader of this page need not read another language.
             if at > 0 && !part.says_when || Language::of(&text) != language {
+                return None;
+            }
+            // Phrases in quotation marks are for a machine to look for.
+            if text.starts_with(['"', '“', '\'', '‘', '「']) {
                 return None;
             }
             let prior = if at == 0 { FIRST } else { 1.0 };

@@ -48,7 +48,9 @@ fn what_differs_in_one_name_is_given_away() {
         "",
     );
     let nx = named("nx-workspaces", "Configure Nx for a monorepo and speed up its builds.", "");
-    gives(&turbo, &nx, "Configure Nx for a monorepo and speed up its builds");
+    gives(&nx, &turbo, "Speed up builds of a monorepo with remote caching in Turborepo");
+    // Half of what Nx says of itself is said by the other one too.
+    keeps(&turbo, &nx);
 }
 
 /// All but one word is shared, and that one decides.
@@ -69,13 +71,15 @@ fn a_pair_may_share_all_the_rest() {
 
 #[test]
 fn siblings_need_not_say_their_names() {
-    let split = named("pdf-split", "Break one PDF document into several smaller documents.", "");
-    let merge = named(
-        "pdf-merge",
-        "Combine two or more scans into a single PDF document, in a given order.",
+    let merge = named("pdf-merge", "Combine several PDF documents into one, in a given order.", "");
+    let ocr = named(
+        "pdf-ocr",
+        "Recognize the text in scanned PDF documents and add a searchable layer to their pages.",
         "",
     );
-    gives(&split, &merge, "Combine two or more scans into a single PDF document, in a given order");
+    let request =
+        "Recognize the text in scanned PDF documents and add a searchable layer to their pages";
+    gives(&merge, &ocr, request);
 }
 
 /// Two services for newsletters: what the other one says of itself, this one does as well.
