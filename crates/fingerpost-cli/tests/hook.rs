@@ -62,7 +62,7 @@ fn a_skill_that_fits_is_named_with_its_file_and_its_boundary() {
     assert!(fixture.run(&["compile", "library"]).status.success());
     let said = ask(&fixture, &LIBRARY, REQUEST).unwrap();
     assert!(said.contains("- qtc-bazett: Correct a measured QT interval"), "{said}");
-    assert!(said.contains("  Not for: ") && said.contains("use qtc-fridericia"), "{said}");
+    assert!(said.contains("  Not for: ") && said.contains("use qtc-hodges"), "{said}");
     let file = said.lines().find_map(|line| line.strip_prefix("  File: ")).unwrap();
     assert!(fs::read_to_string(file).unwrap().contains("name: qtc-bazett"));
     for prompt in [

@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn one_sentence_may_exclude_several() {
         check(
-            "Do not use for testing panels in production, for protocol analysis (use wire-read), or for\nweb pages, for example intranets. Do not use as a whole defence without others, for networks of old devices.",
+            "Do not use for testing panels in production, for protocol analysis (use wire-read), or for web pages, for example intranets. Do not use as a whole defence without others, for networks of old devices.",
             expect![[r#"
                 kept: 
                 exclusions: ["testing panels in production", "protocol analysis -> wire-read", "web pages, for example intranets", "networks of old devices"]

@@ -74,7 +74,7 @@ fn a_formula() {
         expect![[r#"
 
             ---
-            Corrected QT by the Hodges method (QTcH): add 1.75 ms per beat/min above 60, subtract the same below: use qtc-hodges. Rate-correct a QT interval with the Framingham linear equation, which adds 154 ms for each second by which RR falls short of one second: use qtc-framingham. Compute QTcF, the cube-root (Fridericia) rate correction of the QT interval: use qtc-fridericia.
+            Heart-rate correction of QT by Rautaharju's formula, QTc = QT × (120 + HR) / 180: use qtc-rautaharju. Corrected QT by the Hodges method (QTcH): add 1.75 ms per beat/min above 60, subtract the same below: use qtc-hodges. Rate-correct a QT interval with the Framingham linear equation, which adds 154 ms for each second by which RR falls short of one second: use qtc-framingham.
             ---
             QTcB = QT / sqrt(RR).
         "#]],
@@ -89,7 +89,7 @@ fn a_table() {
         expect![[r#"
 
             ---
-            Summarize how late flights ran over many departures: use flight-delay-stats. Answer price questions about air travel from a ticket or fare-quote table, such as cheapest, typical and passenger-weighted average fare for a route, carrier, cabin or quarter: use flight-fares. Look up facts about an airport in the OurAirports tables, including IATA and ICAO codes, official name: use airport-facts.
+            Answer price questions about air travel from a ticket or fare-quote table, such as cheapest, typical and passenger-weighted average fare for a route, carrier, cabin or quarter: use flight-fares.
             ---
             Add GROUP BY Reporting_Airline (or month, weekday, Dest) when a breakdown is asked for, and check that the groups add up to the total.
         "#]],
@@ -104,7 +104,7 @@ fn a_tool() {
         expect![[r#"
 
             ---
-            Combine two or more PDF files into a single document, in a given order, with one bookmark per source file: use pdf-merge. Permanently remove confidential passages (names, account numbers, whole paragraphs) from a PDF before it is released, so that neither copying, searching nor metadata reveals them: use pdf-redact.
+
             ---
             Pages before the first bookmark belong to none of the parts: write them as 00.pdf.
         "#]],

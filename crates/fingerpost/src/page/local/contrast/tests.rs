@@ -48,8 +48,7 @@ fn what_differs_in_one_name_is_given_away() {
         "",
     );
     let nx = named("nx-workspaces", "Configure Nx for a monorepo and speed up its builds.", "");
-    gives(&nx, &turbo, "Speed up builds of a monorepo with remote caching in Turborepo");
-    // Half of what Nx says of itself is said by the other one too.
+    // More than half of what Nx says of itself is said by the other one too.
     keeps(&turbo, &nx);
 }
 
@@ -71,15 +70,17 @@ fn a_pair_may_share_all_the_rest() {
 
 #[test]
 fn siblings_need_not_say_their_names() {
-    let merge = named("pdf-merge", "Combine several PDF documents into one, in a given order.", "");
-    let ocr = named(
-        "pdf-ocr",
-        "Recognize the text in scanned PDF documents and add a searchable layer to their pages.",
-        "",
+    let heron = named(
+        "area-heron",
+        "Compute the area of a triangle by Heron's formula from three sides.",
+        "Take the root of s(s-a)(s-b)(s-c).",
     );
-    let request =
-        "Recognize the text in scanned PDF documents and add a searchable layer to their pages";
-    gives(&merge, &ocr, request);
+    let shoelace = named(
+        "area-shoelace",
+        "Compute the area of a polygon from the coordinates of its corners.",
+        "Sum the cross products and halve them.",
+    );
+    gives(&heron, &shoelace, "Compute the area of a polygon from the coordinates of its corners");
 }
 
 /// Two services for newsletters: what the other one says of itself, this one does as well.
