@@ -64,7 +64,7 @@ impl Kit {
             Missing::Unreachable(format!("the registry {registry} does not answer: {why}"))
         };
         if let Some(known) = installed.get() {
-            return known.as_ref().map(|()| ()).map_err(unreachable);
+            return known.as_ref().copied().map_err(unreachable);
         }
         let done = match install(self) {
             Ok(()) => Ok(()),
@@ -72,7 +72,7 @@ impl Kit {
             Err(error) if !self.answers(need) => Err(format!("{error:#}")),
             Err(error) => return Err(Missing::Broken(error)),
         };
-        installed.get_or_init(|| done).as_ref().map(|()| ()).map_err(unreachable)
+        installed.get_or_init(|| done).as_ref().copied().map_err(unreachable)
     }
 
     /// Does the registry answer a question that it always has an answer to?

@@ -9,7 +9,6 @@ use fingerpost::contract::{CardsAnswer, CompareAnswer, Detail, RouteAnswer, show
 use fingerpost::index::Scratch;
 use fingerpost::route::RouteConfig;
 use fingerpost::skill::SkillIdx;
-use fingerpost::text::is_hidden;
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
@@ -263,11 +262,7 @@ fn answer<T: Serialize>(answer: Answer<T>) -> Result<CallToolResult, String> {
 /// Takes out of every text what nobody sees: ids, names and paths are strangers' too.
 fn clean(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            if text.contains(is_hidden) {
-                *text = shown_text(text);
-            }
-        }
+        Value::String(text) => *text = shown_text(text),
         Value::Array(values) => values.iter_mut().for_each(clean),
         Value::Object(fields) => fields.values_mut().for_each(clean),
         _ => {}
