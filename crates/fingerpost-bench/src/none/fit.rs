@@ -19,6 +19,9 @@ const LOST: f64 = 0.01;
 const MIX: [(Kind, f64); 3] =
     [(Kind::Own, 4.0 / 6.0), (Kind::NoSkill, 1.0 / 6.0), (Kind::Foreign, 1.0 / 6.0)];
 
+/// Skills that the hook names where it is not sure.
+pub(super) const NAMED: usize = 3;
+
 /// All numbers.
 pub(super) struct Numbers {
     pub(super) rule: Rule,
@@ -34,6 +37,8 @@ pub(super) struct Judgement {
     pub(super) answered: bool,
     /// Is the answer right: the skill, or that there is none?
     pub(super) right: bool,
+    /// Is a right skill among the first [`NAMED`] candidates?
+    pub(super) near: bool,
     pub(super) confidence: f64,
     /// What it counts in the mix.
     pub(super) counts: f64,
@@ -76,6 +81,7 @@ pub(super) fn leaving_out(asked: &[Asked<'_>], is_encoded: bool) -> Judgements {
                 Judgement {
                     answered,
                     right: if answered { right } else { found.kind != Kind::Own },
+                    near: is_near(found, &weights),
                     confidence,
                     counts: counts(asked, found, &sizes),
                 }
@@ -113,6 +119,10 @@ fn first(found: &Found, weights: &ByKind) -> (f64, bool) {
     let order = found.pool.order(weights);
     let total = |at: usize| order.get(at).map_or(0.0, |&(_, total)| total);
     (total(0) - total(1), order.first().is_some_and(|&(at, _)| found.right[at]))
+}
+
+fn is_near(found: &Found, weights: &ByKind) -> bool {
+    found.pool.order(weights).iter().take(NAMED).any(|&(at, _)| found.right[at])
 }
 
 /// Which half of the requests that need no skill one belongs to.

@@ -1,12 +1,14 @@
 //! How sure must an answer be for the hook to speak?
 //!
-//! The hook puts a skill before a model that nobody asked for one: where it is wrong it costs attention,
-//! and where it is silent nothing is lost. So the share of needless requests on which it speaks comes first,
+//! The hook puts skills before a model that nobody asked for any: where it is wrong it costs attention,
+//! and where it is silent nothing is lost. It names the one it would choose, and, unless it is sure, those that come
+//! next too, for the model reads their boundaries. So the share of needless requests on which it speaks comes first,
 //! and how often it names the right skill second. For each fold the threshold is the smallest by which the
 //! hook speaks on so many of the other folds' needless requests at most.
+//! Nothing else is fitted here: confidences are those of the other tables.
 
 use super::ask::{Asked, Kind};
-use super::fit::{Judgement, Judgements};
+use super::fit::{Judgement, Judgements, NAMED};
 use super::tables::{header, over_folds, percent, row};
 
 /// On so many of the requests that need no skill the hook may speak.
@@ -25,10 +27,15 @@ struct Spoken {
     needless: Option<f64>,
     /// The same of requests that were meant for other libraries.
     foreign: Option<f64>,
-    /// Share of the answerable requests for which it names the right skill, and a wrong one.
+    /// Share of the answerable requests for which it names the right skill first, or names it at all, or names
+    /// others only.
     right: Option<f64>,
+    named: Option<f64>,
     wrong: Option<f64>,
 }
+
+/// So sure that one skill is named and no more.
+const SURE: f64 = 0.8;
 
 impl Spoken {
     fn of(asked: &Asked<'_>, judged: &[Judgement], least: f64) -> Self {
@@ -41,16 +48,18 @@ impl Spoken {
             (all > 0).then(|| f64::from(counted as u32) / f64::from(all))
         };
         let speaks = |judged: &Judgement| judged.answered && judged.confidence >= least;
+        let names = |judged: &Judgement| judged.right || (judged.near && judged.confidence < SURE);
         Self {
             needless: share(&[Kind::NoSkill, Kind::Sealed], &speaks),
             foreign: share(&[Kind::Foreign], &speaks),
             right: share(&[Kind::Own], &|judged| speaks(judged) && judged.right),
-            wrong: share(&[Kind::Own], &|judged| speaks(judged) && !judged.right),
+            named: share(&[Kind::Own], &|judged| speaks(judged) && names(judged)),
+            wrong: share(&[Kind::Own], &|judged| speaks(judged) && !names(judged)),
         }
     }
 
-    fn cells(self) -> [String; 4] {
-        [self.needless, self.foreign, self.right, self.wrong]
+    fn cells(self) -> [String; 5] {
+        [self.needless, self.foreign, self.right, self.named, self.wrong]
             .map(|share| share.map_or("–".to_owned(), percent))
     }
 }
@@ -67,6 +76,7 @@ fn mean(asked: &[Asked<'_>], of: &[Spoken], is_used: impl Fn(&Asked<'_>) -> bool
         needless: column(|spoken| spoken.needless),
         foreign: column(|spoken| spoken.foreign),
         right: column(|spoken| spoken.right),
+        named: column(|spoken| spoken.named),
         wrong: column(|spoken| spoken.wrong),
     }
 }
@@ -77,13 +87,16 @@ pub(super) fn print(asked: &[Asked<'_>], judgements: &Judgements) {
         asked.iter().zip(&judgements.of).map(|(asked, of)| Spoken::of(asked, of, least)).collect()
     };
     let all: Vec<Vec<Spoken>> = TRIED.map(at).collect();
-    println!("\nThe hook by its threshold, percent, means over folds\n");
+    println!(
+        "\nThe hook by its threshold, percent, means over folds; {NAMED} skills are named where it is less than {SURE} sure, the last three columns are of the answerable requests\n"
+    );
     header(&[
         "--min-confidence",
         "speaks, no skill needed",
         "speaks, foreign",
-        "right skill, answerable",
-        "wrong skill, answerable",
+        "right skill first",
+        "right skill named",
+        "others only",
     ]);
     for hundredths in SHOWN {
         let spoken = mean(asked, &all[hundredths as usize], |_| true);
@@ -107,8 +120,9 @@ pub(super) fn print(asked: &[Asked<'_>], judgements: &Judgements) {
         "threshold",
         "speaks, no skill needed",
         "speaks, foreign",
-        "right skill, answerable",
-        "wrong skill, answerable",
+        "right skill first",
+        "right skill named",
+        "others only",
     ]);
     let mut folds: Vec<&str> = asked.iter().map(|asked| asked.fold.name).collect();
     folds.dedup();

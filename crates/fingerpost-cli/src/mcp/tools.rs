@@ -9,7 +9,6 @@ use fingerpost::contract::{CardsAnswer, CompareAnswer, Detail, RouteAnswer, show
 use fingerpost::index::Scratch;
 use fingerpost::route::RouteConfig;
 use fingerpost::skill::SkillIdx;
-use fingerpost::text::is_hidden;
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};

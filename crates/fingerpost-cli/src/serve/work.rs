@@ -68,6 +68,9 @@ pub(super) fn compile(call: &mut Call<'_>, body: CompileBody) -> Result<BegunAns
     if body.max_cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
         return Err(Problem::unprocessable("max_cost is a sum of US dollars, 0 or more"));
     }
+    if body.max_calls.is_some_and(|calls| !calls.is_finite() || calls < 0.0) {
+        return Err(Problem::unprocessable("max_calls is a number of calls, 0 or more"));
+    }
     model.max_cost = least(model.max_cost, body.max_cost, f64::min);
     // A part of a call is none.
     let max_calls = body.max_calls.map(|calls| calls as u64);
