@@ -262,7 +262,7 @@ fn answer<T: Serialize>(answer: Answer<T>) -> Result<CallToolResult, String> {
 /// Takes out of every text what nobody sees: ids, names and paths are strangers' too.
 fn clean(value: &mut Value) {
     match value {
-        Value::String(text) if text.contains(is_hidden) => *text = shown_text(text),
+        Value::String(text) => *text = shown_text(text),
         Value::Array(values) => values.iter_mut().for_each(clean),
         Value::Object(fields) => fields.values_mut().for_each(clean),
         _ => {}
