@@ -38,7 +38,7 @@ pub(super) struct CompileBody {
     max_cost: Option<f64>,
     /// llm: stop after so many calls; never more than whoever started the server allowed.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
+    #[schemars(range(min = 0.0))]
     max_calls: Option<f64>,
     /// llm: only say what would be asked, and what that would cost?
     #[serde(default)]

@@ -80,6 +80,8 @@ impl Server {
         let address = address.strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
         let config = Agent::config_builder()
             .http_status_as_error(false)
+            // A server may end a connection that it has refused something on; none is used again.
+            .max_idle_connections(0)
             .timeout_global(Some(Duration::from_secs(120)));
         let token = token.to_owned();
         Self { child, address, token, agent: config.build().new_agent() }
