@@ -45,6 +45,20 @@ test('a hostile library is only text', async (t) => {
 
   const listed = await (await fetch(`${server.origin}/v1/skills?limit=100`)).json()
   assert.ok(listed.total >= 10, `only ${listed.total} of the hostile skills were loaded`)
+  // The writer gives nothing away without evidence, and names that attack are none: so a person does.
+  const token = new URL(server.address).hash.replace('#token=', '')
+  const family = listed.skills.filter(({ skill }) => skill.startsWith('qt-correction/'))
+  for (const [at, { skill }] of family.entries()) {
+    const url = `${server.origin}/v1/pages/${encodeURIComponent(skill)}`
+    const { trigger, body } = await (await fetch(url)).json()
+    const boundary = [{ request: 'Correct the interval by the formula of another author', skill: family[(at + 1) % family.length].skill }]
+    const put = await fetch(url, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ trigger: trigger ?? '', boundary, body: body ?? '' }),
+    })
+    assert.equal(put.status, 200, await put.text())
+  }
   const given = await Promise.all(listed.skills.map(async ({ skill }) => (await (await fetch(`${server.origin}/v1/pages/${encodeURIComponent(skill)}`)).json()).references.length))
   assert.ok(Math.max(...given) > 0, 'hostile skills send requests to hostile skills')
   const screens = ['#/', '#/?q=interval', '#/list', '#/playground?q=correct%20the%20QT%20interval%20with%20the%20cube%20root', '#/doctor', '#/compile']
