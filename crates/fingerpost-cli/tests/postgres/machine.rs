@@ -1,0 +1,71 @@
+//! A machine: a home folder, a copy of a library, and the address of the database.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::folder::{Fixture, err};
+use crate::real;
+use crate::server::Server;
+
+pub(crate) const FAMILIES: [&str; 2] = ["loans", "qt-correction"];
+
+pub(crate) struct Machine {
+    pub(crate) fixture: Fixture,
+    pub(crate) url: String,
+}
+
+/// An atlas in the database of the tests that nobody else uses.
+pub(crate) fn atlas() -> Option<String> {
+    real::url().map(|url| atlas_at(&url))
+}
+
+/// The same in another database.
+pub(crate) fn atlas_at(url: &str) -> String {
+    let sign = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{sign}schema={}", real::fresh_schema())
+}
+
+impl Machine {
+    pub(crate) fn new(url: &str, families: &[&str]) -> Self {
+        Self { fixture: Fixture::new(families), url: url.to_owned() }
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.fixture.command(arguments);
+        command.env("FINGERPOST_ATLAS", &self.url);
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Must be well.
+    pub(crate) fn done(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", err(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What the command answers; a route may be none.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--json"]].concat());
+        let code = output.status.code().unwrap_or(-1);
+        assert!((0..=1).contains(&code), "{arguments:?}: {code}, {}", err(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    pub(crate) fn compile(&self) -> Value {
+        self.json(&["compile", "library"])
+    }
+
+    /// A node that serves the database, without any library of its own.
+    pub(crate) fn serve(&self) -> Server {
+        let mut command = self.command(&["serve", "--port", "0", "--print-token"]);
+        command.stderr(std::process::Stdio::null());
+        let server = Server::of(command);
+        server.until_ready();
+        server
+    }
+}

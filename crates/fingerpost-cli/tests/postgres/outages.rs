@@ -1,0 +1,89 @@
+//! What do nodes and compilations do while the database is away?
+
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::folder::Fixture;
+use crate::machine::{FAMILIES, Machine, atlas_at};
+use crate::real::private;
+use crate::real::server::Stop;
+
+/// Takes the server away when it is dropped.
+struct Gone(crate::real::server::Server);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
+}
+
+fn until(what: &str, within: Duration, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < within, "{what}: not after {within:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_node_answers_while_the_database_is_away_and_recovers_by_itself() {
+    let Some(database) = private().map(Gone) else { return };
+    let url = atlas_at(&database.0.url());
+    let compiler = Machine::new(&url, &FAMILIES);
+    compiler.compile();
+    let node = Machine::new(&url, &[]);
+    let server = node.serve();
+    let search = || server.json("/v1/search?q=QT%20by%20the%20square%20root");
+    let away = || server.json("/readyz").get("away").cloned();
+    let (before, first) = (search(), server.json("/v1/library"));
+    assert_eq!(away(), None);
+    for _ in 0..2 {
+        database.0.stop(Stop::Immediate).unwrap();
+        until("it says so", Duration::from_secs(3), || away().is_some());
+        let said = away().unwrap();
+        assert!(said.as_str().unwrap().contains("cannot be reached"), "{said}");
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(2) {
+            assert_eq!(search()["hits"], before["hits"]);
+            thread::sleep(Duration::from_millis(50));
+        }
+        until("the status says so", Duration::from_secs(3), || {
+            server.json("/v1/library")["failed"] != Value::Null
+        });
+        let metrics = server.get("/metrics").text;
+        assert!(metrics.contains("fingerpost_atlas_away 1"), "{metrics}");
+        database.0.begin().unwrap();
+        until("it recovers", Duration::from_secs(10), || {
+            away().is_none() && server.json("/v1/library")["failed"] == Value::Null
+        });
+    }
+    compiler.fixture.change("qt-correction/qtc-bazett");
+    compiler.compile();
+    until("it hears of new states again", Duration::from_secs(1), || {
+        server.json("/v1/library")["generation"].as_u64() > first["generation"].as_u64()
+    });
+}
+
+#[test]
+fn a_compilation_survives_a_crash_of_the_database() {
+    let Some(database) = private().map(Gone) else { return };
+    let quiet = Fixture::with_atlas(&FAMILIES);
+    quiet.run(&["compile", "library"]);
+    let pages = quiet.run(&["export"]).stdout;
+    for after in [120, 350] {
+        let machine = Machine::new(&atlas_at(&database.0.url()), &FAMILIES);
+        let mut command = machine.command(&["compile", "library"]);
+        let mut compiling = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(after));
+        database.0.stop(Stop::Immediate).unwrap();
+        database.0.begin().unwrap();
+        let status = compiling.wait().unwrap();
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut compiling.stderr.take().unwrap(), &mut said).unwrap();
+        assert!(status.success(), "{said}");
+        assert_eq!(machine.run(&["export"]).stdout, pages);
+    }
+}
