@@ -92,6 +92,7 @@ pub(crate) fn start() -> anyhow::Result<()> {
     }
     let server = Server::start(&install()?)?;
     fs::write(RUNNING, server.folder().display().to_string())?;
+    server.leave()?;
     eprintln!("export {VARIABLE}={}", server.url());
     Ok(())
 }

@@ -40,9 +40,16 @@ pub(crate) enum Stop {
 impl Server {
     /// Makes a server and starts it; from what was installed there.
     pub(crate) fn start(programs: &Path) -> io::Result<Self> {
+        sweep();
         let folder = fresh_folder()?;
+        fs::write(folder.join(OWNER), std::process::id().to_string())?;
         let server = Self { folder: folder.clone(), port: 0, password: random(16)? };
         server.make(programs).inspect_err(|_| drop(fs::remove_dir_all(&folder)))
+    }
+
+    /// From here on the server is another's to take away, not ours.
+    pub(crate) fn leave(&self) -> io::Result<()> {
+        fs::remove_file(self.folder.join(OWNER))
     }
 
     /// A server that another process started, by its folder.
@@ -155,20 +162,21 @@ impl Server {
     }
 }
 
+/// Who we are, by a file that we make.
+#[cfg(unix)]
+fn ourselves() -> io::Result<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let name = format!("fingerpost-whoami-{}", random(8)?);
+    let probe = std::env::temp_dir().join(name);
+    let file = fs::File::options().create_new(true).write(true).open(&probe)?;
+    let _ = fs::remove_file(&probe);
+    Ok(file.metadata()?.uid())
+}
+
 /// Whom to run it as: somebody without rights where we are root, else ourselves.
 #[cfg(unix)]
 fn somebody_else() -> io::Result<Option<(u32, u32)>> {
-    use std::os::unix::fs::MetadataExt;
-    // Files that we make are ours.
-    let probe = std::env::temp_dir().join(format!(
-        "fingerpost-{}-whoami-{}",
-        std::process::id(),
-        random(4)?
-    ));
-    fs::write(&probe, "")?;
-    let uid = fs::metadata(&probe).map(|about| about.uid());
-    let _ = fs::remove_file(&probe);
-    if uid? != 0 {
+    if ourselves()? != 0 {
         return Ok(None);
     }
     let users = fs::read_to_string("/etc/passwd")?;
@@ -206,9 +214,43 @@ fn own(_: &Path, _: u32, _: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// How the names of servers' folders begin.
+const PREFIX: &str = "fingerpost-postgres-";
+
+/// Whose server it is: the number of the process that takes it away in the end.
+const OWNER: &str = "owner";
+
+/// Takes away servers whose owners were killed. Where the system does not tell who lives, they stay.
+#[cfg(not(unix))]
+fn sweep() {}
+
+/// Takes away servers whose owners were killed. Where the system does not tell who lives, they stay.
+#[cfg(unix)]
+fn sweep() {
+    use std::os::unix::fs::MetadataExt;
+    // Others can make folders there too: what is in theirs is not run.
+    let runs_as =
+        somebody_else().and_then(|other| other.map_or_else(ourselves, |(uid, _)| Ok(uid)));
+    let Some(runs_as) = runs_as.ok().filter(|_| Path::new("/proc/self").exists()) else { return };
+    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        if !fs::symlink_metadata(&folder).is_ok_and(|is| is.is_dir() && is.uid() == runs_as) {
+            continue;
+        }
+        let Ok(owner) = fs::read_to_string(folder.join(OWNER)) else { continue };
+        let lives = owner.parse::<u32>().is_ok_and(|id| Path::new(&format!("/proc/{id}")).exists());
+        if !lives && let Ok(server) = Server::found(&folder) {
+            server.remove();
+        }
+    }
+}
+
 /// A folder that nobody else may look into.
 fn fresh_folder() -> io::Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("fingerpost-postgres-{}", random(8)?));
+    let folder = std::env::temp_dir().join(format!("{PREFIX}{}", random(8)?));
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
