@@ -32,7 +32,7 @@ pub(crate) struct Cache {
 /// A file that is being fetched.
 pub(crate) struct Unfinished {
     file: NamedTempFile,
-    hasher: blake3::Hasher,
+    hasher: Box<blake3::Hasher>,
 }
 
 impl Unfinished {
@@ -88,7 +88,7 @@ impl Cache {
     pub(crate) fn begin(&self) -> io::Result<Unfinished> {
         fs::create_dir_all(&self.folder)?;
         let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
-        Ok(Unfinished { file, hasher: blake3::Hasher::new() })
+        Ok(Unfinished { file, hasher: Box::default() })
     }
 
     /// The file is whole: it gets its name, if it is what it should be; `None` if not.

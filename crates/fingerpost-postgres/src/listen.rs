@@ -1,7 +1,7 @@
 //! Who is told as soon as another head counts, or the database goes or comes back?
 //!
 //! One connection that does nothing but listen. Where it is lost, it is made again, and whoever listens is
-//! told: something may have been missed. Where a proxy between us and the database forwards no
+//! told: something may have been missed. Where a replica, or a proxy between us and the database, sends no
 //! notifications, looking now and then finds what was missed.
 
 use std::future::poll_fn;
@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client};
 
 use crate::connection::Connection;
@@ -19,8 +20,11 @@ use crate::trouble::Trouble;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How often it is asked whether anybody still listens.
-const PULSE: Duration = Duration::from_secs(10);
+/// How often the connection is asked for a sign of life, and how long that may take.
+const PULSE: Duration = Duration::from_secs(5);
+
+/// What a connection may take to come about.
+const OPEN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whoever is told.
 pub(crate) type Hear = Box<dyn Fn() + Send + Sync>;
@@ -31,7 +35,8 @@ pub(crate) async fn listen(store: Weak<Connection>, hear: Hear) {
     loop {
         let Some(connection) = store.upgrade() else { return };
         let contact = Arc::clone(connection.contact());
-        let opened = open(&connection).await;
+        let opened = tokio::time::timeout(OPEN_WITHIN, open(&connection)).await;
+        let opened = opened.unwrap_or(Err(Trouble::Silent(OPEN_WITHIN.as_secs())));
         let wanted = heads::told(connection.schema(), &connection.address.atlas);
         drop(connection);
         match opened {
@@ -53,8 +58,8 @@ pub(crate) async fn listen(store: Weak<Connection>, hear: Hear) {
 
 /// A connection that listens.
 struct Open {
-    /// It is closed when this is dropped.
-    _client: Client,
+    /// The connection is closed when this is dropped.
+    client: Client,
     messages: mpsc::UnboundedReceiver<Result<AsyncMessage, tokio_postgres::Error>>,
 }
 
@@ -70,8 +75,13 @@ async fn open(connection: &Connection) -> Result<Open, Trouble> {
             }
         }
     });
-    client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
-    Ok(Open { _client: client, messages })
+    match client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
+        Ok(()) => {}
+        // A replica tells no news. The connection still tells when it is lost.
+        Err(error) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Open { client, messages })
 }
 
 impl Open {
@@ -91,8 +101,17 @@ impl Open {
                     None => return Some(Trouble::NoConnection),
                 },
                 () = tokio::time::sleep(PULSE) => {
-                    if store.strong_count() == 0 {
-                        return None;
+                    let store = store.upgrade()?;
+                    let alive = tokio::time::timeout(PULSE, self.client.batch_execute("")).await;
+                    match alive {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => return Some(error.into()),
+                        Err(_) => return Some(Trouble::Silent(PULSE.as_secs())),
+                    }
+                    // Another connection was lost, or found the server too busy: it is there all the same.
+                    if store.contact().away().is_some() {
+                        store.contact().is_there();
+                        hear();
                     }
                 }
             }

@@ -219,8 +219,8 @@ impl Store for Postgres {
                 let (name, cache) = (name.clone(), Arc::clone(&cache));
                 Box::pin(async move { blobs::remove(client, schema, atlas, &name, &cache).await })
             }
-        })?;
-        Ok(removed.unwrap_or_default())
+        });
+        removed.map(drop)
     }
 
     fn claim(&self, work: &str, lease: Duration) -> Result<Claim, StoreError> {

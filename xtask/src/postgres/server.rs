@@ -83,16 +83,49 @@ impl Server {
             "--no-sync",
         ];
         self.run("initdb", &initdb)?;
+        self.begin_anywhere()?;
+        Ok(self)
+    }
+
+    /// Starts it on a port that is free.
+    fn begin_anywhere(&mut self) -> io::Result<()> {
         let mut last = io::Error::other("no port was tried");
         for _ in 0..TRIES {
             self.port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
             fs::write(self.folder.join("port"), self.port.to_string())?;
             match self.begin() {
-                Ok(()) => return Ok(self),
+                Ok(()) => return Ok(()),
                 Err(error) => last = error,
             }
         }
         Err(last)
+    }
+
+    /// A server that follows this one, and takes reads.
+    #[allow(dead_code, reason = "the chore starts one server alone")]
+    pub(crate) fn replica(&self) -> io::Result<Self> {
+        let folder = fresh_folder()?;
+        fs::write(folder.join(OWNER), std::process::id().to_string())?;
+        copy(&self.folder.join("server"), &folder.join("server"))?;
+        fs::write(folder.join("password"), &self.password)?;
+        if let Some((uid, gid)) = somebody_else()? {
+            own(&folder, uid, gid)?;
+        }
+        let mut replica = Self { folder, port: 0, password: self.password.clone() };
+        let (data, source) = (replica.data(), self.url());
+        let copied = [
+            "--pgdata",
+            &data,
+            "--dbname",
+            &source,
+            "--write-recovery-conf",
+            "--checkpoint",
+            "fast",
+            "--no-sync",
+        ];
+        let begun = replica.run("pg_basebackup", &copied).and_then(|()| replica.begin_anywhere());
+        begun.inspect_err(|_| replica.remove())?;
+        Ok(replica)
     }
 
     /// Starts it, on the port it has; after a stop, too.

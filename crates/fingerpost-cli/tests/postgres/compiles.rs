@@ -1,11 +1,11 @@
 //! Is nothing lost and nothing made twice, whoever compiles, and whoever dies?
 
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::folder::{Fixture, err};
-use crate::machine::{FAMILIES, Machine, atlas};
+use crate::machine::{FAMILIES, Machine, atlas, atlas_at};
+use crate::real;
 
 #[test]
 fn of_two_machines_that_compile_at_once_one_waits() {
@@ -26,17 +26,13 @@ fn of_two_machines_that_compile_at_once_one_waits() {
 /// At several moments of a compilation; each time the next one neither waits long nor answers otherwise.
 #[test]
 fn a_compilation_that_was_killed_is_done_again() {
+    let Some(url) = real::url() else { return };
     let quiet = Fixture::with_atlas(&FAMILIES);
     quiet.run(&["compile", "library"]);
     let pages = quiet.run(&["export"]).stdout;
-    let Some(url) = atlas() else { return };
-    for after in [40, 150, 400] {
-        let machine = Machine::new(
-            &crate::machine::atlas_at(url.split("?schema=").next().unwrap()),
-            &FAMILIES,
-        );
-        let mut command = machine.command(&["compile", "library"]);
-        let mut killed = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    for after in [0, 20, 60] {
+        let machine = Machine::new(&atlas_at(&url), &FAMILIES);
+        let mut killed = machine.begin_to_compile();
         thread::sleep(Duration::from_millis(after));
         killed.kill().unwrap();
         killed.wait().unwrap();

@@ -1,6 +1,7 @@
 //! A machine: a home folder, a copy of a library, and the address of the database.
 
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -56,6 +57,21 @@ impl Machine {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
+    /// Begins to compile, and waits until the work is claimed: from then on it is under way.
+    pub(crate) fn begin_to_compile(&self) -> Child {
+        let mut command = self.command(&["compile", "library"]);
+        let compiling = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let (url, schema) = self.url.split_once("?schema=").unwrap();
+        let begun = Instant::now();
+        let there = format!("SELECT to_regclass('\"{schema}\".claim') IS NOT NULL");
+        let claimed = format!("SELECT count(*) FROM \"{schema}\".claim");
+        let is = |what: &str, value: &str| real::sql(url, what)[0][0].as_deref() == Some(value);
+        while !(is(&there, "t") && is(&claimed, "1")) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nobody compiles");
+        }
+        compiling
+    }
+
     pub(crate) fn compile(&self) -> Value {
         self.json(&["compile", "library"])
     }
@@ -63,7 +79,7 @@ impl Machine {
     /// A node that serves the database, without any library of its own.
     pub(crate) fn serve(&self) -> Server {
         let mut command = self.command(&["serve", "--port", "0", "--print-token"]);
-        command.stderr(std::process::Stdio::null());
+        command.stderr(Stdio::null());
         let server = Server::of(command);
         server.until_ready();
         server

@@ -131,3 +131,35 @@ fn a_wrong_password_is_told_and_not_repeated() {
     assert!(why.contains("28P01"), "{why}");
     assert!(!format!("{error:?} {why}").contains("secret"));
 }
+
+/// Reads need nothing that a replica does not give; what would write is refused as where nothing may be written.
+#[test]
+fn a_replica_takes_reads() {
+    let Some(server) = Mine::start() else { return };
+    let (cache, schema) = (tempfile::tempdir().unwrap(), fresh_schema());
+    let store = real::store(&server.0.url(), &schema, cache.path().join("one"));
+    store.put("terms-1", &[7; 1_000_000]).unwrap();
+    store.append(Log::Pages, &[b"{}".to_vec()]).unwrap();
+    store.commit(Version::of(None), b"first").unwrap();
+    let replica = Mine(server.0.replica().unwrap());
+    let reader = real::store(&replica.0.url(), &schema, cache.path().join("two"));
+    let (tell, told) = mpsc::channel();
+    reader.listen(move || tell.send(()).unwrap_or_default());
+    told.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(reader.away(), None);
+    assert_eq!(&reader.get("terms-1").unwrap().unwrap()[..], &[7; 1_000_000]);
+    assert_eq!(reader.records(Log::Pages, 0).unwrap().records.len(), 1);
+    store.commit(Version::of(Some(b"first")), b"second").unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while reader.head().unwrap().unwrap() != b"second" {
+        assert!(Instant::now() < until, "the replica does not follow");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let refused = reader.commit(Version::of(Some(b"second")), b"third").unwrap_err();
+    assert!(refused.is_unwritable(), "{refused}");
+    assert!(reader.claim("compile", LEASE).unwrap_err().is_unwritable());
+    assert_eq!(reader.away(), None);
+    replica.0.stop(Stop::Immediate).unwrap();
+    told.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(reader.away().is_some());
+}

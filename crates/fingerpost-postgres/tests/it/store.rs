@@ -66,7 +66,7 @@ fn several_atlases_live_in_one_database() {
 #[test]
 fn a_node_fetches_a_blob_once_and_only_what_is_whole() {
     let Some(schema) = Schema::fresh() else { return };
-    let bytes: Vec<u8> = (0..5_000_003_u32).map(|n| (n * 7 >> 3) as u8).collect();
+    let bytes: Vec<u8> = (0..5_000_003_u32).map(|n| ((n * 7) >> 3) as u8).collect();
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let one = real::store(&schema.url, &schema.name, here.path().into());
     one.put("terms-1", &bytes).unwrap();
