@@ -52,7 +52,7 @@ pub(crate) struct Global {
     #[arg(
         long,
         global = true,
-        value_name = "DIR|URL",
+        value_name = "WHERE",
         env = "FINGERPOST_ATLAS",
         hide_env_values = true
     )]

@@ -158,3 +158,21 @@ fn a_password_is_printed_nowhere() {
     let with = files.iter().find(|(_, bytes)| String::from_utf8_lossy(bytes).contains("sesame"));
     assert!(with.is_none(), "{with:?}");
 }
+
+/// What an agent starts later means the same database, and gets no password.
+#[test]
+fn an_agent_is_told_of_the_database() {
+    let fixture = Fixture::new(&FAMILIES);
+    let url = "postgres://me@db.example.org/skills?atlas=two";
+    let mut command = fixture.command(&["install", "claude", "--yes", "--library", "library"]);
+    let output = command.env("FINGERPOST_ATLAS", url).output().unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    let files = crate::folder::files(fixture.folder.path());
+    let entry = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&format!("\"{url}\""));
+    assert!(files.values().any(|bytes| entry(bytes)), "{:?}", files.keys());
+    let mut refused = fixture.command(&["install", "claude", "--yes", "--library", "library"]);
+    refused.env("FINGERPOST_ATLAS", "postgres://me:sesame@db.example.org/skills");
+    let refused = refused.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(err(&refused).contains("no place for a password"), "{}", err(&refused));
+}
