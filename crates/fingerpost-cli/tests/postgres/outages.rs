@@ -1,11 +1,13 @@
 //! What do nodes and compilations do while the database is away?
 
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::folder::Fixture;
+use crate::chat_server;
+use crate::folder::{Fixture, err};
 use crate::machine::{FAMILIES, Machine, atlas_at};
 use crate::real::private;
 use crate::real::server::Stop;
@@ -84,4 +86,36 @@ fn a_compilation_survives_a_crash_of_the_database() {
         assert!(status.success(), "{said}");
         assert_eq!(machine.run(&["export"]).stdout, pages);
     }
+}
+
+/// Every call that the model was asked is booked, none is made twice, and another machine has the pages.
+#[test]
+fn what_was_paid_for_outlives_a_crash_and_counts_on_every_machine() {
+    let Some(database) = private().map(Gone) else { return };
+    let model = chat_server::Server::start(vec![]);
+    let url = atlas_at(&database.0.url());
+    let machines = [Machine::new(&url, &FAMILIES), Machine::new(&url, &FAMILIES)];
+    let compile = |machine: &Machine| {
+        let with = ["--writer", "llm", "--model", "fake", "--base-url", &model.url, "--json"];
+        let mut command = machine.command(&["compile", "library"]);
+        command.args(with).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let first = compile(&machines[0]);
+    until("the model is asked", Duration::from_secs(60), || model.asked().len() >= 3);
+    database.0.stop(Stop::Immediate).unwrap();
+    database.0.begin().unwrap();
+    let output = first.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    let asked = model.asked().len();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["calls"], asked);
+    let ledger = machines[1].json(&["ledger"]);
+    assert_eq!((&ledger["calls"], &ledger["spend"][0]["unfinished"]), (&asked.into(), &0.into()));
+    let output = compile(&machines[1]).wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+    assert_eq!(model.asked().len(), asked, "{}", err(&output));
+    let pages = machines.each_ref().map(|machine| machine.done(&["export"]));
+    assert!(pages[0].contains("llm fake"));
+    assert_eq!(pages[0], pages[1]);
 }
