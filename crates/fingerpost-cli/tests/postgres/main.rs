@@ -1,7 +1,6 @@
 //! The command with an atlas in PostgreSQL: a real server, and a machine for each home folder.
 
 #[path = "../../../fingerpost-models/tests/it/chat_server.rs"]
-#[allow(dead_code, reason = "the tests of models use more of it")]
 mod chat_server;
 #[path = "../folder/mod.rs"]
 mod folder;
