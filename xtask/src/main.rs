@@ -276,6 +276,7 @@ fn ci() -> anyhow::Result<()> {
         let documented = Command::new("cargo")
             // The command has the library's name, so their pages would overwrite each other.
             .args(["doc", "--locked", "--no-deps", "--package", "fingerpost", "--package", "xtask"])
+            .args(["--package", "fingerpost-postgres"])
             .env("RUSTDOCFLAGS", "--deny warnings")
             .status()?;
         if documented.success() { Ok(()) } else { bail!("cargo doc failed") }

@@ -1,6 +1,6 @@
 //! An atlas in PostgreSQL: one database for any number of machines.
 //!
-//! [`Postgres`] is a [`Store`] like the folder: a head that is compared and swapped, blobs that never change,
+//! [`Postgres`] is a [`Store`](fingerpost::store::Store) like the folder: a head that is compared and swapped, blobs that never change,
 //! logs that only grow, and claims. What it keeps is in tables ([`Postgres::open`] makes none; the first write
 //! does), several atlases in one database. Blobs are fetched once by each node into a folder of its own and
 //! mapped from there, so that answers are made from the same bytes as everywhere, at the same speed.
