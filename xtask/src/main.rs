@@ -1,10 +1,11 @@
-//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `reference`, `golden`, `verify`, `bench`, `model`, `pages`.
+//! The project's chores, as commands: `cargo xtask ci`, `tidy`, `reference`, `golden`, `verify`, `bench`, `model`, `pages`, `postgres`.
 
 #![expect(clippy::print_stderr, reason = "a chore talks to whoever runs it")]
 
 mod doors;
 mod links;
 mod model;
+mod postgres;
 mod reference;
 mod tidy;
 
@@ -57,6 +58,9 @@ enum Chore {
         #[arg(default_value = "qwen2.5-coder-0.5b")]
         name: String,
     },
+    /// A real PostgreSQL with pgvector, on loopback, for tests and trials.
+    #[command(subcommand)]
+    Postgres(Postgres),
     /// Time us and our peers on the same work.
     Bench {
         #[command(subcommand)]
@@ -70,6 +74,20 @@ enum Part {
     Doors {
         /// Only steps with one of these words in their names.
         words: Vec<String>,
+    },
+}
+
+#[derive(Subcommand)]
+enum Postgres {
+    /// Start one that stays, and say where it is.
+    Start,
+    /// End the one that `start` started; all that it holds goes.
+    Stop,
+    /// Run a command with FINGERPOST_TEST_POSTGRES set to one that is gone afterwards.
+    Run {
+        /// The command.
+        #[arg(trailing_var_arg = true, required = true)]
+        command: Vec<String>,
     },
 }
 
@@ -183,6 +201,9 @@ fn main() -> ExitCode {
         Chore::Model { name } => model::fetch(&name).map(|_| ()),
         Chore::Pages { name } => model::pages(&name),
         Chore::Torture => torture(),
+        Chore::Postgres(Postgres::Start) => postgres::start(),
+        Chore::Postgres(Postgres::Stop) => postgres::stop(),
+        Chore::Postgres(Postgres::Run { command }) => postgres::run(&command),
         Chore::Verify => verify(),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),
         Chore::Bench { what: Bench::Embed { options } } => bench("embed", &options),
@@ -250,11 +271,12 @@ fn ci() -> anyhow::Result<()> {
     if let Err(error) = ir_measures() {
         eprintln!("== SKIPPED: no figure of docs/lab is computed again: {error:#}");
     }
-    step("tests", || cargo(&["test", "--locked"]))?;
+    step("tests", tests)?;
     step("documentation", || {
         let documented = Command::new("cargo")
             // The command has the library's name, so their pages would overwrite each other.
             .args(["doc", "--locked", "--no-deps", "--package", "fingerpost", "--package", "xtask"])
+            .args(["--package", "fingerpost-postgres"])
             .env("RUSTDOCFLAGS", "--deny warnings")
             .status()?;
         if documented.success() { Ok(()) } else { bail!("cargo doc failed") }
@@ -262,6 +284,23 @@ fn ci() -> anyhow::Result<()> {
     step("licences, bans and sources", deny)?;
     eprintln!("\nall green after {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// All tests, with a real PostgreSQL where one can be had.
+fn tests() -> anyhow::Result<()> {
+    let mut tests = Command::new("cargo");
+    tests.args(["test", "--locked"]);
+    let server = postgres::Running::start();
+    match &server {
+        Ok(server) => drop(tests.env(postgres::VARIABLE, &server.url)),
+        Err(error) => {
+            eprintln!(
+                "== SKIPPED: nothing is tested with PostgreSQL, which cannot be had: {error:#}"
+            );
+        }
+    }
+    let status = tests.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("`cargo test --locked` failed") }
 }
 
 /// What we build on, by deny.toml. The tool comes as a crate where the machine has none; its database of

@@ -17,6 +17,7 @@ pub(crate) use self::retriever::{RetrieverArgs, config_of, request};
 use crate::embedder::EmbedderArgs;
 use crate::llm::{ElsewhereArgs, ModelArgs};
 use crate::route::{Chooser, ChoosingArgs};
+use crate::source::Databases;
 
 /// Tell look-alike skills apart: compile, search and measure a library of agent skills.
 #[derive(Debug, Parser)]
@@ -44,9 +45,17 @@ pub(crate) fn command() -> Command {
 /// Options of every verb.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
-    /// Where the compiled library is kept; alone, without --library, it answers by itself [default:
-    /// .fingerpost in a folder named by --library, else in your cache folder].
-    #[arg(long, global = true, value_name = "DIR", env = "FINGERPOST_ATLAS")]
+    /// Where the compiled library is kept: a folder, or a database as postgres://HOST/NAME; alone, without
+    /// --library, it answers by itself [default: .fingerpost in a folder named by --library, else in your
+    /// cache folder].
+    // Its value may have a password in it, which help is not to show.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHERE",
+        env = "FINGERPOST_ATLAS",
+        hide_env_values = true
+    )]
     pub(crate) atlas: Option<PathBuf>,
     /// Print one JSON object on standard output; talk stays on standard error.
     #[arg(long, global = true)]
@@ -72,6 +81,9 @@ pub(crate) struct Global {
     /// The notes that were said: each once, however often there is cause.
     #[arg(skip)]
     pub(crate) noted: Arc<Mutex<BTreeSet<String>>>,
+    /// The databases that are open.
+    #[arg(skip)]
+    pub(crate) databases: Databases,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -137,7 +137,12 @@ fn print_protocol(
 /// Takes over what an atlas of an earlier version, or of somebody else, keeps.
 fn run_adopt(args: &AdoptArgs, global: &Global) -> anyhow::Result<Exit> {
     let source = Source::of(&args.library, global)?;
-    let from = args.from.clone().unwrap_or_else(|| source.place.made.clone());
+    let own = source.home.folder();
+    let from = args.from.clone().or_else(|| own.map(|place| place.made.clone()));
+    let Some(from) = from else {
+        let message = "name the folder of the atlas that is to be taken over into the database";
+        return Err(UsageError::new(message).into());
+    };
     let old = from.join(OLD);
     let (mut pages, mut calls) = (0, 0);
     if old.is_file() {
@@ -149,7 +154,7 @@ fn run_adopt(args: &AdoptArgs, global: &Global) -> anyhow::Result<Exit> {
         calls = source.ledger(global)?.adopt(&old)?;
     } else if from.join("kept").is_dir() {
         let other = Folder::at(&from);
-        let is_own = from.join("kept") == source.place.kept;
+        let is_own = own.is_some_and(|place| from.join("kept") == place.kept);
         for log in Log::ALL.into_iter().filter(|_| !is_own) {
             let records = other.records(log, 0)?.records;
             let records: Vec<Vec<u8>> = records.into_iter().map(|record| record.bytes).collect();

@@ -262,7 +262,7 @@ pub(crate) fn open_for(
 
 /// Where the vectors of texts are remembered.
 fn embedded(source: &crate::source::Source) -> PathBuf {
-    source.place.made.join("embedded")
+    source.home.made().join("embedded")
 }
 
 /// What also tells how near skills are: the embedder, if it is a model that we can open; else the usual

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use fingerpost::store::place::UserFolders;
+use fingerpost_postgres::Address;
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 
@@ -24,6 +25,7 @@ pub(crate) use self::settings::{Agent, With};
 use self::settings::{Entry, Place, Scope};
 use crate::args::Global;
 use crate::output::{self, Exit, FAINT, UsageError, plain};
+use crate::source;
 
 /// Set up which agent, and how.
 #[derive(Debug, Args)]
@@ -103,6 +105,14 @@ pub(crate) fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<Exit> {
     for library in &args.library {
         if let Err(error) = library.metadata() {
             let message = format!("cannot read library {}: {error}", library.display());
+            return Err(UsageError::new(message).into());
+        }
+    }
+    if let Some(address) = global.atlas.as_deref().and_then(source::meant) {
+        let address: Address =
+            address.parse().map_err(|error| UsageError::new(format!("--atlas: {error}")))?;
+        if address.has_password() {
+            let message = "an agent's settings are no place for a password: leave it out of --atlas, and set PGPASSWORD where the agent runs";
             return Err(UsageError::new(message).into());
         }
     }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use fingerpost::route::{Encoder, RouteConfig, Router};
 use fingerpost::store::Version;
+use fingerpost_postgres::Postgres;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -38,6 +39,8 @@ pub(crate) struct Live {
     damaged: AtomicBool,
     status: watch::Sender<Status>,
     wake: Mutex<mpsc::Sender<()>>,
+    /// Where the atlas is kept, if that can go away while we stay.
+    database: Option<Postgres>,
 }
 
 /// A snapshot, and all that answers from it.
@@ -109,7 +112,17 @@ impl Live {
             damaged: AtomicBool::new(false),
             status: watch::Sender::new(Status::default()),
             wake: Mutex::new(wake),
+            database: source.home.postgres().cloned(),
         });
+        if let Some(database) = &live.database {
+            // What another machine commits is here at once; looking now and then finds what is missed.
+            let woken = Arc::downgrade(&live);
+            database.listen(move || {
+                if let Some(live) = woken.upgrade() {
+                    live.wake();
+                }
+            });
+        }
         let mut pause = Duration::ZERO;
         // Before it is opened: what is committed meanwhile is then seen as new.
         let (head, kept) = (source.atlas.store().head()?, source.atlas.mark().ok());
@@ -148,6 +161,12 @@ impl Live {
         self.status.subscribe()
     }
 
+    /// Why the atlas cannot be reached now, where it is kept elsewhere: what is here answers.
+    pub(crate) fn away(&self) -> Option<String> {
+        let away = self.database.as_ref()?.away()?;
+        Some(format!("the database cannot be reached: {}", plain(&away.why)))
+    }
+
     /// The arguments that it was opened with.
     pub(crate) fn library(&self) -> &LibraryArgs {
         &self.library
@@ -176,6 +195,12 @@ impl Live {
     pub(crate) fn look(&self) -> Duration {
         let mut last = self.seen();
         let start = Instant::now();
+        if let Some(away) = self.away() {
+            // Whoever is told that it is back looks again.
+            *last = None;
+            self.fail(&anyhow::anyhow!(away));
+            return start.elapsed();
+        }
         let source = Source::of(&self.library, &self.global);
         let before = source.as_ref().ok().and_then(seen);
         let took = start.elapsed();
@@ -224,6 +249,9 @@ impl Live {
         let open = Arc::new(Open { reading, encoder });
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = Some(open);
         let status = Status { generation, stale, skills, compiling: None, failed: None };
+        if self.database.is_some() && self.status.borrow().failed.is_some() {
+            output::say(&self.global, "the database answers again");
+        }
         self.status.send_if_modified(|now| {
             let changed = *now != status;
             *now = status;

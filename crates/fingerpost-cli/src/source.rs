@@ -2,6 +2,8 @@
 //!
 //! Reading never compiles by itself; this is where the command line decides to, and says so.
 
+mod databases;
+mod home;
 mod reading;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +23,8 @@ use fingerpost::snapshot::{LibraryMark, Snapshot};
 use fingerpost::store::place::{INSIDE, Place, UserFolders, full_path};
 use fingerpost::store::{Claim, Folder, StoreError};
 
+pub(crate) use self::databases::{Databases, meant};
+pub(crate) use self::home::Home;
 pub(crate) use self::reading::{Reading, read};
 use crate::args::{Global, LibraryArgs};
 use crate::embedder::{self, Opened};
@@ -31,7 +35,7 @@ pub(crate) struct Source {
     /// Where the skills are; none if an atlas is used by itself.
     pub(crate) roots: Vec<Root>,
     pub(crate) atlas: Atlas,
-    pub(crate) place: Place,
+    pub(crate) home: Home,
     options: LoadOptions,
     users: UserFolders,
     /// Hears how a compilation goes; where nobody does, a spinner shows it.
@@ -85,34 +89,51 @@ pub(crate) fn discovered() -> anyhow::Result<Vec<Root>> {
     Ok(discover(&Surroundings::of_process(here)))
 }
 
+/// The same in full, so that every answer's path can be opened from anywhere.
+fn full_roots(args: &LibraryArgs) -> anyhow::Result<Vec<Root>> {
+    let mut roots = roots(args)?;
+    roots.iter_mut().for_each(|root| root.path = PathBuf::from(full_path(&root.path)));
+    Ok(roots)
+}
+
 pub(crate) fn options(args: &LibraryArgs) -> LoadOptions {
     LoadOptions { include_manual: args.include_manual }
 }
 
 impl Source {
     pub(crate) fn of(args: &LibraryArgs, global: &Global) -> anyhow::Result<Self> {
-        let users = UserFolders::of_process();
+        let (users, databases) = (UserFolders::of_process(), &global.databases);
         let options = options(args);
-        if let (Some(folder), []) = (&global.atlas, &args.library[..])
-            && folder.join("head").is_file()
-        {
-            // An atlas is whole: it answers without its library.
-            let place = Place::named(folder, &[]);
-            let atlas = Atlas::new(place.folder());
-            return Ok(Self { roots: Vec::new(), atlas, place, options, users, hear: None });
-        }
-        let mut roots = roots(args)?;
-        // In full, so that every answer's path can be opened from anywhere.
-        roots.iter_mut().for_each(|root| root.path = PathBuf::from(full_path(&root.path)));
-        let place = match &global.atlas {
-            Some(folder) => Place::named(folder, &roots),
-            None => Place::of(&roots, &users).map_err(|error| {
-                UsageError::new(format!("{error}; name a folder for it with --atlas"))
-            })?,
+        let alone = args.library.is_empty();
+        let (home, roots) = match databases.open(global.atlas.as_deref(), &users)? {
+            Some((postgres, cache)) => {
+                if global.heal {
+                    postgres.doubt();
+                }
+                // Never what is found on this machine: many machines share a database.
+                let roots = if alone { Vec::new() } else { full_roots(args)? };
+                (Home::database(postgres, cache, &roots), roots)
+            }
+            None => match &global.atlas {
+                // An atlas is whole: it answers without its library.
+                Some(folder) if alone && folder.join("head").is_file() => {
+                    (Home::Folder(Place::named(folder, &[])), Vec::new())
+                }
+                Some(folder) => {
+                    let roots = full_roots(args)?;
+                    (Home::Folder(Place::named(folder, &roots)), roots)
+                }
+                None => {
+                    let roots = full_roots(args)?;
+                    let place = Place::of(&roots, &users).map_err(|error| {
+                        UsageError::new(format!("{error}; name a folder for it with --atlas"))
+                    })?;
+                    (Home::Folder(place), roots)
+                }
+            },
         };
-        let relatives = place.relatives(&roots, &users);
-        let atlas = Atlas::new(place.folder()).with_relatives(relatives);
-        let source = Self { roots, atlas, place, options, users, hear: None };
+        let atlas = home.atlas(&roots, &users);
+        let source = Self { roots, atlas, home, options, users, hear: None };
         source.must_belong()?;
         source.hint_at_old(global);
         Ok(source)
@@ -121,10 +142,11 @@ impl Source {
     /// An atlas of an earlier version is nobody's to take over unasked; it is told of until something
     /// is kept here.
     fn hint_at_old(&self, global: &Global) {
-        let places = [self.place.made.clone(), Path::new(".").join(INSIDE)];
+        let Some(place) = self.home.folder().filter(|_| !self.roots.is_empty()) else { return };
+        let places = [place.made.clone(), Path::new(".").join(INSIDE)];
         let mut old = places.into_iter().filter(|place| place.join(OLD).is_file());
-        if let (Some(place), false) = (old.next(), self.place.keeps_anything()) {
-            let place = place.display();
+        if let (Some(old), false) = (old.next(), place.keeps_anything()) {
+            let place = old.display();
             let line = format!(
                 "{place} is an atlas of an earlier version; `fingerpost atlas adopt {place}` with the same library takes its pages and its ledger over"
             );
@@ -134,7 +156,7 @@ impl Source {
 
     /// What the library's files look like from outside; `None` where they change under our eyes.
     pub(crate) fn stamp(&self) -> Option<String> {
-        let files = stamp(&self.roots).ok()?;
+        let files = self.home.stamp(stamp(&self.roots).ok()?, &self.roots, self.options)?;
         let settings = format!("{} {}", self.options.include_manual, env!("CARGO_PKG_VERSION"));
         let mut hasher = blake3::Hasher::new();
         hasher.update(files.as_bytes()).update(settings.as_bytes());
@@ -142,7 +164,7 @@ impl Source {
     }
 
     fn mark(&self, stamp: Option<String>, findings: usize) -> LibraryMark {
-        let roots = self.place.roots.clone();
+        let roots = self.home.roots().to_vec();
         LibraryMark { roots, stamp: stamp.unwrap_or_default(), findings, ..LibraryMark::default() }
     }
 
@@ -172,14 +194,17 @@ impl Source {
     /// Refuses an atlas that was compiled from another library.
     fn must_belong(&self) -> anyhow::Result<()> {
         let library = || self.load().ok().map(|loaded| loaded.value);
-        if self.roots.is_empty() || self.atlas.belongs(&self.mark(None, 0), library) {
+        // The same skills are the same library, wherever they lie on this machine.
+        let is_shared = || self.home.postgres().is_some() && self.state() == State::Current;
+        if self.roots.is_empty() || is_shared() || self.atlas.belongs(&self.mark(None, 0), library)
+        {
             return Ok(());
         }
         let theirs = self.atlas.head().map(|head| head.library.roots.join(", "));
         Err(AtlasError::OtherLibrary {
             atlas: self.atlas.name(),
             theirs: theirs.unwrap_or_default(),
-            given: self.place.roots.join(", "),
+            given: self.home.roots().join(", "),
         }
         .into())
     }
@@ -212,7 +237,7 @@ impl Source {
     ) -> anyhow::Result<Reading> {
         let last = last.or_else(|| {
             // Somebody else's compiled state beside a library that may not be written to.
-            let also = self.place.also.as_ref()?;
+            let also = self.home.folder()?.also.as_ref()?;
             Atlas::new(Folder::at(also)).snapshot().ok()
         });
         let kept = self.atlas.head().map(|head| head.protocol);
@@ -317,12 +342,14 @@ impl Source {
                 (library, snapshot.head().library.clone())
             }
             false => {
-                let loaded = self.load().inspect_err(|_| self.place.sweep())?;
+                let loaded = self.load().inspect_err(|_| self.sweep())?;
                 let mark = self.mark(stamp, loaded.diagnostics.len());
                 (loaded, mark)
             }
         };
-        self.place.follow(&library, &self.users);
+        if let Some(place) = self.home.folder() {
+            place.follow(&library, &self.users);
+        }
         let kept = self.atlas.head().map(|head| head.protocol);
         let mut protocol = settings.protocol.clone().or(kept).unwrap_or_else(|| {
             let mut ours = Protocol::ours();
@@ -372,8 +399,10 @@ impl Source {
             }
         };
         spinner.finish_and_clear();
-        let compiled = compiled.inspect_err(|_| self.place.sweep())?;
-        self.place.leave_card(&library);
+        let compiled = compiled.inspect_err(|_| self.sweep())?;
+        if let Some(place) = self.home.folder() {
+            place.leave_card(&library);
+        }
         output::summarise(global, &diagnostics);
         Ok(compiled)
     }
@@ -381,10 +410,10 @@ impl Source {
     /// What models were asked. The ledger of an atlas that somebody else made is shown, and its
     /// answers are not taken for paid ones.
     pub(crate) fn ledger(&self, global: &Global) -> anyhow::Result<Ledger> {
-        if !self.place.has_ledger() {
-            self.place.trust(&self.users);
+        if self.home.folder().is_some_and(|place| !place.has_ledger()) {
+            self.trust();
         }
-        let trusted = global.trust_ledger || self.place.is_trusted(&self.users);
+        let trusted = global.trust_ledger || self.home.is_trusted(&self.users);
         let replays = if trusted { Replays::All } else { Replays::OwnOnly };
         let ledger = self.atlas.ledger(replays)?;
         let withheld = ledger.withheld()?;
@@ -402,7 +431,16 @@ impl Source {
 
     /// Makes the ledger one's own.
     pub(crate) fn trust(&self) {
-        self.place.trust(&self.users);
+        if let Some(place) = self.home.folder() {
+            place.trust(&self.users);
+        }
+    }
+
+    /// Takes away the empty folders of a compilation that came to nothing.
+    fn sweep(&self) {
+        if let Some(place) = self.home.folder() {
+            place.sweep();
+        }
     }
 }
 

@@ -116,6 +116,11 @@ impl Version {
     pub fn of(head: Option<&[u8]>) -> Self {
         Self(head.map(|bytes| *blake3::hash(bytes).as_bytes()))
     }
+
+    /// Its digest, for stores that compare where they keep it; `None` where there was no head.
+    pub fn digest(&self) -> Option<&[u8; 32]> {
+        self.0.as_ref()
+    }
 }
 
 /// The right to do some work alone; given back when dropped.
@@ -168,11 +173,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn failed(
-        action: &'static str,
-        subject: impl fmt::Display,
-        source: io::Error,
-    ) -> Self {
+    /// The system failed at this.
+    pub fn failed(action: &'static str, subject: impl fmt::Display, source: io::Error) -> Self {
         Self::Failed { action, subject: subject.to_string(), source }
     }
 
@@ -221,7 +223,7 @@ impl Blob {
     ///
     /// # Safety
     /// Nobody may change the file while it is mapped.
-    pub(crate) unsafe fn map(file: &std::fs::File) -> io::Result<Self> {
+    pub unsafe fn map(file: &std::fs::File) -> io::Result<Self> {
         // SAFETY: the caller's promise.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         Ok(Self { map: Arc::new(map) })

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{json as jsonc, toml};
 use crate::output::UsageError;
+use crate::source::meant;
 
 /// An agent whose settings we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -210,6 +211,10 @@ impl Entry {
             .map(|library| ("--library", library.as_path()))
             .chain(atlas.map(|atlas| ("--atlas", atlas)))
         {
+            if let Some(address) = meant(path) {
+                arguments.extend([flag.to_owned(), address.to_owned()]);
+                continue;
+            }
             let full = std::path::absolute(path)?;
             let full = full.canonicalize().unwrap_or(full);
             // An agent starts its servers in the project's folder.

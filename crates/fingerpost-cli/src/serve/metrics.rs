@@ -63,7 +63,7 @@ impl Metrics {
     }
 
     /// All of it.
-    pub(super) fn text(&self, status: &Status, job_runs: bool) -> String {
+    pub(super) fn text(&self, status: &Status, job_runs: bool, away: bool) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -125,6 +125,12 @@ impl Metrics {
                 "Could the library as it is not be compiled? 1 or 0.",
                 flag(failed.is_some()),
             ),
+            (
+                "fingerpost_atlas_away",
+                "gauge",
+                "Is the atlas kept where it cannot be reached now? 1 or 0.",
+                flag(away),
+            ),
         ];
         for (name, kind, help, value) in figures {
             head(&mut text, name, kind, help);
@@ -164,7 +170,7 @@ mod tests {
             metrics.count("GET", "/v1/search", 200, Duration::from_millis(millis));
         }
         metrics.count("GET", "/v1/search", 503, Duration::from_millis(1));
-        let text = metrics.text(&Status::default(), false);
+        let text = metrics.text(&Status::default(), false, false);
         let label = "method=\"GET\",route=\"/v1/search\"";
         for line in [
             format!("fingerpost_requests_total{{{label},status=\"200\"}} 4"),

@@ -23,17 +23,20 @@ use super::problem::Problem;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct HealthAnswer {
     status: &'static str,
+    /// Why the atlas cannot be reached now: the state that was fetched last answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    away: Option<String>,
 }
 
 /// `GET /healthz`.
 pub(super) async fn healthz() -> Response {
-    json(StatusCode::OK, &HealthAnswer { status: "ok" })
+    json(StatusCode::OK, &HealthAnswer { status: "ok", away: None })
 }
 
 /// `GET /readyz`.
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
     match app.live.now() {
-        Some(_) => json(StatusCode::OK, &HealthAnswer { status: "ok" }),
+        Some(_) => json(StatusCode::OK, &HealthAnswer { status: "ok", away: app.live.away() }),
         None => app.not_yet().into_response(),
     }
 }
@@ -44,7 +47,7 @@ pub(super) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// `GET /metrics`.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let status = app.live.status().borrow().clone();
-    let text = app.metrics.text(&status, app.jobs.running().is_some());
+    let text = app.metrics.text(&status, app.jobs.running().is_some(), app.live.away().is_some());
     ([(CONTENT_TYPE, METRICS)], text).into_response()
 }
 

@@ -87,7 +87,7 @@ impl Server {
         Self { child, address, token, agent: config.build().new_agent() }
     }
 
-    fn until_ready(&self) {
+    pub(crate) fn until_ready(&self) {
         let begun = Instant::now();
         while self.get_with_token("/readyz").status != 200 {
             assert!(begun.elapsed() < Duration::from_secs(120), "it never became ready");
