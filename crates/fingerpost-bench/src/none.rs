@@ -12,10 +12,12 @@ mod fit;
 mod foreign;
 mod hook;
 mod logistic;
+mod manner;
 mod plot;
 pub(crate) mod tables;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -26,6 +28,7 @@ use serde::Deserialize;
 
 use self::ask::{Asked, ask};
 use self::foreign::Foreigners;
+use self::manner::Manners;
 use crate::encoder::EncoderArgs;
 use crate::folds::FoldArgs;
 
@@ -45,6 +48,13 @@ pub(crate) struct NoneArgs {
     /// Which of both some skill of a library does serve: lines of library, id and that skill.
     #[arg(long, value_name = "FILE", default_value = "examples/none/served.tsv")]
     served: PathBuf,
+    /// Requests for skills and for none, which what a request sounds like is learned from: JSON Lines of kind
+    /// and text.
+    #[arg(long, value_name = "FILE", default_value = "examples/none/written.jsonl")]
+    written: PathBuf,
+    /// Write what was learned from all of these to this file.
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
     /// Requests of each other library that a library is asked at most.
     #[arg(long, value_name = "N", default_value_t = 100)]
     foreign: usize,
@@ -74,6 +84,11 @@ pub(crate) fn run(arguments: &NoneArgs) -> anyhow::Result<()> {
     ensure!(ids.len() == no_skill.len(), "two requests that need no skill have one id");
     let served = read_served(&arguments.served, &ids)?;
     let opened = arguments.folds.open()?.collect::<anyhow::Result<Vec<_>>>()?;
+    let manners = Manners::train(&arguments.written, &opened)?;
+    if let Some(file) = &arguments.table {
+        fs::write(file, manners.of_all().to_bytes())
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
     let foreigners = Foreigners::of(&opened);
     let encoder = arguments.encoder.open()?;
     let mut asked: Vec<Asked> = Vec::new();
@@ -89,7 +104,7 @@ pub(crate) fn run(arguments: &NoneArgs) -> anyhow::Result<()> {
         asked.push(ask(opened, &needless, &foreign, encoder.as_ref())?);
         eprintln!("{}: {:.0} s", opened.judged.name, start.elapsed().as_secs_f64());
     }
-    let judged = fit::leaving_out(&asked, encoder.is_some());
+    let judged = fit::leaving_out(&asked, &manners, encoder.is_some());
     tables::print(&asked, &judged);
     hook::print(&asked, &judged);
     arguments.plot.as_ref().map_or(Ok(()), |file| plot::draw(&asked, &judged, file))

@@ -24,12 +24,40 @@ pub struct Request<'a> {
     /// What the wanted part means ([`Lexicon`]).
     pub meaning: Vec<f32>,
     /// What an encoder makes of the wanted part, where there is one.
-    pub encoded: Option<Vec<f32>>,
+    pub encoded: Option<Encoded>,
     /// The skills that it points at ([`named`]).
     pub named: Vec<&'a str>,
 }
 
+/// What an encoder makes of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded {
+    /// Its vector.
+    pub vector: Vec<f32>,
+    /// Who made it.
+    pub by: EncodedBy,
+}
+
+/// Whose vectors they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EncodedBy {
+    /// Of a model that the user has: they also tell whether any skill is near.
+    Model,
+    /// Of the library itself: they order its skills, and know nothing else.
+    Library,
+}
+
 impl<'a> Request<'a> {
+    /// What an encoder makes of it.
+    pub fn vector(&self) -> Option<&[f32]> {
+        self.encoded.as_ref().map(|encoded| &encoded.vector[..])
+    }
+
+    /// Was it read by a model?
+    pub fn is_encoded_by_model(&self) -> bool {
+        self.encoded.as_ref().is_some_and(|encoded| encoded.by == EncodedBy::Model)
+    }
+
     /// Reads a request.
     pub fn read(text: &'a str) -> Self {
         let wanted = wanted(text);

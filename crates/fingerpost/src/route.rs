@@ -180,7 +180,7 @@ pub fn route(
             confidence: confidence::of_none(&signs),
             reason: match fits {
                 true => unsure(chosen.name, sure, config.min_confidence),
-                false if signs.is_talk() => {
+                false if signs.is_needless() => {
                     format!(
                         "the request reads like one that needs no skill; {} comes nearest",
                         chosen.name

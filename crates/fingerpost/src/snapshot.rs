@@ -345,7 +345,7 @@ impl Snapshot {
             let index = DenseIndex::open(self.vectors.0.clone())?;
             index.check()?;
             let is_whole = index.len() == self.len() && index.vectors().dimensions() > 0;
-            Ok(is_whole.then(|| Arc::new(Encoder::new(Box::new(fit), index))))
+            Ok(is_whole.then(|| Arc::new(Encoder::of_library(Box::new(fit), index))))
         });
         opened.as_ref().ok()?.clone()
     }

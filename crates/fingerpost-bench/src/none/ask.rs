@@ -3,10 +3,13 @@
 use fingerpost::index::Scratch;
 use fingerpost::request::Request;
 use fingerpost::route::none::Signs;
+use fingerpost::route::none::manner::buckets;
 use fingerpost::route::{Router, weigh};
 use rayon::prelude::*;
 
 use super::NoSkill;
+use super::foreign::Meant;
+use super::manner::Manners;
 use crate::choose::asked::Pool;
 use crate::encoder::EncoderModel;
 use crate::folds::{AGAIN, Fold, Opened};
@@ -36,10 +39,26 @@ pub(super) struct Found {
     /// What kind of request that needs no skill.
     pub(super) sort: String,
     pub(super) words: usize,
-    pub(super) signs: [f64; Signs::COUNT],
+    signs: [f64; Signs::COUNT],
+    /// What it sounds like is made of these.
+    buckets: Vec<u16>,
+    /// Of the library that it is meant for; if for none, of the one that is asked.
+    fold: &'static Fold,
     pub(super) pool: Pool,
     /// Which candidates are right.
     pub(super) right: Vec<bool>,
+}
+
+impl Found {
+    /// The signs where a fold is left out, for a library of another one or of the same: what it sounds like is told by
+    /// a table that has seen neither, nor any request like this one.
+    pub(super) fn signs(&self, manners: &Manners, out: &Fold, asked: &Fold) -> [f64; Signs::COUNT] {
+        let mut signs = self.signs;
+        let manner = manners.without([out, asked, self.fold]);
+        let [_, at] = Signs::OF_ITSELF;
+        signs[at] = manner.of_buckets(&self.buckets);
+        signs
+    }
 }
 
 /// A library with all that was asked of it.
@@ -65,12 +84,14 @@ struct Asking<'a> {
     id: &'a str,
     sort: &'a str,
     text: &'a str,
+    /// Of the library that it is meant for, if for any.
+    fold: &'static Fold,
 }
 
 pub(super) fn ask<'a>(
     opened: &'a Opened,
     no_skill: &[&NoSkill],
-    foreign: &[(&str, &str)],
+    foreign: &[Meant<'_>],
     encoder: Option<&EncoderModel>,
 ) -> anyhow::Result<Asked<'a>> {
     let judged = &opened.judged;
@@ -82,15 +103,22 @@ pub(super) fn ask<'a>(
         id: &query.id,
         sort: "",
         text: &query.text,
+        fold: opened.fold,
     });
     let no_skill = no_skill.iter().map(|request| Asking {
         kind: if request.is_sealed { Kind::Sealed } else { Kind::NoSkill },
         id: &request.id,
         sort: &request.kind,
         text: &request.text,
+        fold: opened.fold,
     });
-    let foreign =
-        foreign.iter().map(|&(id, text)| Asking { kind: Kind::Foreign, id, sort: "", text });
+    let foreign = foreign.iter().map(|meant| Asking {
+        kind: Kind::Foreign,
+        id: &meant.query.id,
+        sort: "",
+        text: &meant.query.text,
+        fold: meant.fold,
+    });
     let all: Vec<Asking<'_>> = own.chain(no_skill).chain(foreign).collect();
     let texts: Vec<&str> = all.iter().map(|asking| asking.text).collect();
     let requests = router.read_all(&texts)?;
@@ -110,6 +138,8 @@ pub(super) fn ask<'a>(
                 words: words(asking.text),
                 right: pool.skills.iter().map(is_right).collect(),
                 signs: signs.to_array(),
+                buckets: buckets(asking.text),
+                fold: asking.fold,
                 pool,
             })
         })

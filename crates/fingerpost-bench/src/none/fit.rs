@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use fingerpost::route::none::{Rule, Signs};
+use fingerpost::route::none::{Rule, Rules, Signs};
 use fingerpost::route::{ByKind, ENCODED, WEIGHTS};
 
 use super::ask::{Asked, Found, Kind};
 use super::logistic::{self, Row};
+use super::manner::Manners;
 use crate::choose::asked;
 use crate::folds::Fold;
 use crate::judged::Judged;
 
-/// Share of answerable requests that may be below zero. A third of what is aimed at, since libraries differ.
-const LOST: f64 = 0.01;
+/// Shares of answerable requests that may be below zero by the rules against needless and foreign requests. Together
+/// a third of what is aimed at, since libraries differ.
+const LOST: [(Kind, f64); 2] = [(Kind::NoSkill, 0.005), (Kind::Foreign, 0.004)];
 
 /// What the kinds of requests count where a confidence is fitted and judged: how they are mixed in life
 /// nobody knows.
@@ -24,7 +26,7 @@ pub(super) const NAMED: usize = 3;
 
 /// All numbers.
 pub(super) struct Numbers {
-    pub(super) rule: Rule,
+    pub(super) rules: Rules,
     /// Of a skill: for itself, for its lead, for the balance. One that is named has 1.
     pub(super) of_use: [f64; 3],
     /// Of none: for itself, for the balance.
@@ -49,29 +51,38 @@ pub(super) struct Judgements {
     /// Of each library, of each request, in their order.
     pub(super) of: Vec<Vec<Judgement>>,
     /// The rules, by the fold that was left out.
-    pub(super) rules: Vec<(&'static Fold, Rule)>,
+    pub(super) rules: Vec<(&'static Fold, Rules)>,
     /// What all folds together come to, with the chooser as it is: the numbers of the program.
     pub(super) all: Numbers,
 }
 
 /// Answers each request by numbers that were fitted to the other folds, and to the other half of the
 /// requests that need no skill.
-pub(super) fn leaving_out(asked: &[Asked<'_>], is_encoded: bool) -> Judgements {
+pub(super) fn leaving_out(
+    asked: &[Asked<'_>],
+    manners: &Manners,
+    is_encoded: bool,
+) -> Judgements {
     let shipped = if is_encoded { &ENCODED } else { &WEIGHTS };
     let mut of: Vec<Vec<Judgement>> = asked.iter().map(|_| Vec::new()).collect();
-    let mut rules: Vec<(&'static Fold, Rule)> = Vec::new();
+    let mut rules: Vec<(&'static Fold, Rules)> = Vec::new();
     for fold in folds(asked) {
         let weights = chooser(asked, |other| other != fold);
         let is_used = |other: &Fold| other != fold;
-        let halves = [false, true].map(|half| rule(asked, is_used, Some(half)));
-        let balance = |found: &Found| halves[usize::from(half(&found.id))].balance(&found.signs);
+        // What has seen neither this fold nor the one that is fitted to.
+        let signs =
+            |asked: &Asked<'_>, found: &Found| found.signs(manners, fold, asked.fold);
+        let halves = [false, true].map(|half| both(asked, is_used, Some(half), &signs));
+        let balance = |asked: &Asked<'_>, found: &Found| {
+            halves[usize::from(half(&found.id))].balance(&signs(asked, found))
+        };
         let (of_use, of_none) = confidences(asked, is_used, &weights, &balance);
         let sizes = sizes(asked);
         for (asked, of) in asked.iter().zip(&mut of).filter(|(asked, _)| asked.fold == fold) {
             let judge = |found: &Found| {
                 let (lead, right) = first(found, &weights);
                 let is_named = found.pool.named.contains(&true);
-                let balance = balance(found);
+                let balance = balance(asked, found);
                 let answered = is_named || balance >= 0.0;
                 let confidence = match answered {
                     true if is_named => 1.0,
@@ -90,10 +101,12 @@ pub(super) fn leaving_out(asked: &[Asked<'_>], is_encoded: bool) -> Judgements {
         }
         rules.push((fold, halves[0]));
     }
-    let all = rule(asked, |_| true, None);
-    let (of_use, of_none) =
-        confidences(asked, |_| true, shipped, &|found| all.balance(&found.signs));
-    Judgements { of, rules, all: Numbers { rule: all, of_use, of_none } }
+    let signs =
+        |asked: &Asked<'_>, found: &Found| found.signs(manners, asked.fold, asked.fold);
+    let all = both(asked, |_| true, None, &signs);
+    let balance = |asked: &Asked<'_>, found: &Found| all.balance(&signs(asked, found));
+    let (of_use, of_none) = confidences(asked, |_| true, shipped, &balance);
+    Judgements { of, rules, all: Numbers { rules: all, of_use, of_none } }
 }
 
 fn folds(asked: &[Asked<'_>]) -> Vec<&'static Fold> {
@@ -130,26 +143,42 @@ fn half(id: &str) -> bool {
     blake3::hash(format!("none:{id}").as_bytes()).as_bytes()[0] & 1 == 0
 }
 
-/// The rule, fitted to the folds that are used, without one half of the requests that need no skill.
-fn rule(asked: &[Asked<'_>], is_used: impl Fn(&Fold) -> bool, without: Option<bool>) -> Rule {
+/// The rules, fitted to the folds that are used, without one half of the requests that need no skill.
+fn both(
+    asked: &[Asked<'_>],
+    is_used: impl Fn(&Fold) -> bool,
+    without: Option<bool>,
+    signs: &dyn Fn(&Asked<'_>, &Found) -> [f64; Signs::COUNT],
+) -> Rules {
     let used = |asked: &&Asked<'_>| is_used(asked.fold) && !asked.is_again();
     let sizes = sizes(asked);
-    let mut rows: Vec<Row<{ Signs::COUNT }>> = Vec::new();
-    for asked in asked.iter().filter(used) {
-        for found in &asked.found {
-            let is_own = found.kind == Kind::Own;
-            if found.kind == Kind::NoSkill && without == Some(half(&found.id)) {
-                continue;
-            }
-            let counts = counts(asked, found, &sizes);
-            // Here both sides count alike.
-            let counts = if is_own { counts / MIX[0].1 } else { counts / MIX[1].1 / 2.0 };
-            if counts > 0.0 {
-                rows.push((found.signs, is_own, counts));
+    let [needless, foreign] = LOST.map(|(against, lost)| {
+        let mut rows: Vec<Row<{ Signs::COUNT }>> = Vec::new();
+        for asked in asked.iter().filter(used) {
+            for found in &asked.found {
+                let is_own = found.kind == Kind::Own;
+                let is_known = found.kind == Kind::NoSkill && without == Some(half(&found.id));
+                if is_known || !is_own && found.kind != against {
+                    continue;
+                }
+                // Here both sides count alike.
+                let counts = counts(asked, found, &sizes) / if is_own { MIX[0].1 } else { MIX[1].1 };
+                let mut signs = signs(asked, found);
+                if against == Kind::Foreign {
+                    // What a request is by itself cannot tell which library it is meant for.
+                    Signs::OF_ITSELF.iter().for_each(|&at| signs[at] = 0.0);
+                }
+                rows.push((signs, is_own, counts));
             }
         }
-    }
-    let (bias, weights) = logistic::fit(&rows);
+        rule(&rows, lost)
+    });
+    Rules { needless, foreign }
+}
+
+/// The rule that tells these best, with so many of the answerable requests below zero.
+fn rule(rows: &[Row<{ Signs::COUNT }>], lost: f64) -> Rule {
+    let (bias, weights) = logistic::fit(rows);
     let mut rule = Rule { bias, weights };
     let mut own: Vec<(f64, f64)> =
         rows.iter().filter(|row| row.1).map(|row| (rule.balance(&row.0), row.2)).collect();
@@ -158,7 +187,7 @@ fn rule(asked: &[Asked<'_>], is_used: impl Fn(&Fold) -> bool, without: Option<bo
     let mut below = 0.0;
     let least = own.iter().find(|(_, counts)| {
         below += counts;
-        below > LOST * all
+        below > lost * all
     });
     rule.bias -= least.map_or(0.0, |(balance, _)| *balance);
     rule
@@ -169,7 +198,7 @@ fn confidences(
     asked: &[Asked<'_>],
     is_used: impl Fn(&Fold) -> bool,
     weights: &ByKind,
-    balance: &dyn Fn(&Found) -> f64,
+    balance: &dyn Fn(&Asked<'_>, &Found) -> f64,
 ) -> ([f64; 3], [f64; 2]) {
     let sizes = sizes(asked);
     let (mut of_use, mut of_none): (Vec<Row<2>>, Vec<Row<1>>) = Default::default();
@@ -179,7 +208,7 @@ fn confidences(
             if counts == 0.0 {
                 continue;
             }
-            let balance = balance(found);
+            let balance = balance(asked, found);
             let (lead, right) = first(found, weights);
             if balance >= 0.0 {
                 of_use.push(([lead, balance], right, counts));

@@ -12,13 +12,20 @@ use fingerpost::eval::Query;
 use fingerpost::skill::Skill;
 use fingerpost::text::{Tokenizer, terms};
 
-use crate::folds::{AGAIN, Opened, Requests};
+use crate::folds::{AGAIN, Fold, Opened, Requests};
 
 /// From this likeness on, a library may have what is asked for.
 const ALIKE: f64 = 0.2;
 
 /// Characters of a description that count: what comes later seldom says what a skill is.
 const READ: usize = 400;
+
+/// A request, and the fold of the library that it is meant for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meant<'a> {
+    pub(super) query: &'a Query,
+    pub(super) fold: &'static Fold,
+}
 
 /// All libraries, as far as it takes to tell what they have.
 pub(super) struct Foreigners<'a> {
@@ -40,9 +47,9 @@ impl<'a> Foreigners<'a> {
         Self { opened, rarity }
     }
 
-    /// Requests that are foreign to a library, with their ids: of each library of another fold so many are
+    /// Requests that are foreign to a library: of each library of another fold so many are
     /// drawn, and those are left out that it might serve.
-    pub(super) fn to(&self, here: &Opened, most: usize) -> Vec<(&'a str, &'a str)> {
+    pub(super) fn to(&self, here: &Opened, most: usize) -> Vec<Meant<'a>> {
         let skills = here.judged.library.skills();
         let mut having: BTreeMap<String, Vec<(usize, f64)>> = BTreeMap::new();
         for (at, skill) in skills.iter().enumerate() {
@@ -72,7 +79,7 @@ impl<'a> Foreigners<'a> {
                     })
                 };
                 if !right(there, query).any(&mut is_had) {
-                    foreign.push((query.id.as_str(), query.text.as_str()));
+                    foreign.push(Meant { query, fold: there.fold });
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fingerpost::route::none::Rule;
+use fingerpost::route::none::{Rule, Rules};
 
 use super::ask::{Asked, Found, Kind};
 use super::fit::{Judgement, Judgements};
@@ -235,18 +235,26 @@ fn reliability(asked: &[Asked<'_>], judgements: &Judgements) {
 }
 
 fn rules(judgements: &Judgements) {
-    println!("\nThe rule, by the fold that was left out\n");
-    header(&[
-        "left out", "bias", "words", "phrases", "meaning", "weight", "talk", "sum", "encoder",
-    ]);
-    let shown = |name: &str, rule: &Rule| {
-        let numbers = [rule.bias].into_iter().chain(rule.weights);
-        let cells =
-            [name.to_owned()].into_iter().chain(numbers.map(|number| format!("{number:.2}")));
-        row(&cells.collect::<Vec<_>>());
-    };
-    judgements.rules.iter().for_each(|(fold, rule)| shown(fold.name, rule));
-    shown("none", &judgements.all.rule);
+    let all = [("none", judgements.all.rules)];
+    let each = judgements.rules.iter().map(|(fold, rules)| (fold.name, *rules));
+    let each: Vec<(&str, Rules)> = each.chain(all).collect();
+    let kinds: [(&str, fn(&Rules) -> Rule); 2] = [
+        ("against requests that need no skill", |rules| rules.needless),
+        ("against those meant for another library", |rules| rules.foreign),
+    ];
+    for (against, of) in kinds {
+        println!("\nThe rule {against}, by the fold that was left out\n");
+        header(&[
+            "left out", "bias", "words", "phrases", "meaning", "weight", "encoder", "talk", "manner",
+        ]);
+        for (name, rules) in &each {
+            let rule = of(rules);
+            let numbers = [rule.bias].into_iter().chain(rule.weights);
+            let cells =
+                [(*name).to_owned()].into_iter().chain(numbers.map(|number| format!("{number:.2}")));
+            row(&cells.collect::<Vec<_>>());
+        }
+    }
     println!(
         "\nConfidence fitted to all: a skill {:.2?} (alone, lead, balance), none {:.2?} (alone, balance)",
         judgements.all.of_use, judgements.all.of_none

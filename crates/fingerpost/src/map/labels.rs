@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::exclusion::without_exclusions;
 use crate::skill::SkillIdx;
 use crate::snapshot::SkillRow;
-use crate::text::{Tokenizer, for_each_term};
+use crate::text::{Tokenizer, for_each_term, is_idle};
 
 /// For each region the three terms of its names and descriptions that are most its own.
 pub(super) fn labels(regions: &[Vec<Vec<SkillIdx>>], skills: &[SkillRow<'_>]) -> Vec<String> {
@@ -20,8 +20,9 @@ pub(super) fn labels(regions: &[Vec<Vec<SkillIdx>>], skills: &[SkillRow<'_>]) ->
                 let mut seen = std::collections::BTreeSet::new();
                 let text = format!("{name}\n{}", without_exclusions(description));
                 for_each_term(&text, Tokenizer::Auto, |term| {
-                    // One character of Chinese or English names nothing.
-                    if term.chars().count() > 1 && !term.chars().all(|c| c.is_ascii_digit()) {
+                    // One character names nothing, nor do words of asking and grammar.
+                    let is_number = term.chars().all(|c| c.is_ascii_digit());
+                    if term.chars().count() > 1 && !is_number && !is_idle(term) {
                         seen.insert(term.to_owned());
                     }
                 });

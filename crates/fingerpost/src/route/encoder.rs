@@ -7,7 +7,7 @@
 
 use crate::embedding::{EmbedError, Embedder, Role, Vectors, dot};
 use crate::index::{DenseIndex, Hit};
-use crate::request::Request;
+use crate::request::{Encoded, EncodedBy, Request};
 use crate::skill::SkillIdx;
 
 /// Rows that the middle of a library is taken from at most: a mean of so many is steady.
@@ -24,14 +24,24 @@ pub struct Encoder {
     middle: Vec<f32>,
     /// How far above the likeness of any two skills a cosine can be.
     room: f32,
+    by: EncodedBy,
 }
 
 impl Encoder {
     /// With the vectors that it made ([`Snapshot::encoded`](crate::snapshot::Snapshot::encode)).
     pub fn new(embedder: Box<dyn Embedder>, index: DenseIndex) -> Self {
+        Self::by(EncodedBy::Model, embedder, index)
+    }
+
+    /// The library's own vectors in the place of a model's.
+    pub(crate) fn of_library(embedder: Box<dyn Embedder>, index: DenseIndex) -> Self {
+        Self::by(EncodedBy::Library, embedder, index)
+    }
+
+    fn by(by: EncodedBy, embedder: Box<dyn Embedder>, index: DenseIndex) -> Self {
         let middle = middle(index.vectors());
         let room = (1.0 - dot(&middle, &middle)).max(LEAST_ROOM);
-        Self { embedder, index, middle, room }
+        Self { embedder, index, middle, room, by }
     }
 
     /// The model's name.
@@ -44,7 +54,7 @@ impl Encoder {
         let wanted: Vec<&str> = requests.iter().map(|request| &*request.wanted).collect();
         let vectors = self.embedder.embed(&wanted, Role::Query)?;
         for (request, row) in requests.iter_mut().zip(vectors.rows()) {
-            request.encoded = Some(row.to_vec());
+            request.encoded = Some(Encoded { vector: row.to_vec(), by: self.by });
         }
         Ok(())
     }
@@ -150,8 +160,8 @@ mod tests {
             let mut requests = [Request::read("ein Paket nach Bonn")];
             encoder.read(&mut requests).unwrap();
             let [request] = requests;
-            let encoded = request.encoded.unwrap();
-            snapshot.rows().map(|row| encoder.score(row, &encoded)).collect()
+            let encoded = request.vector().unwrap();
+            snapshot.rows().map(|row| encoder.score(row, encoded)).collect()
         };
         let (even, alike) = (scores(0.0), scores(3.0));
         assert!(even[1] > 0.9 && even[0] < 0.1 && even[2] < 0.1, "{even:?}");
@@ -194,7 +204,7 @@ mod tests {
         let request = router.read("明天会降雨吗，天气怎么样").unwrap();
         assert!(request.meaning.iter().all(|&value| value == 0.0), "no English word");
         let encoder = router.encoder.as_ref().expect("the library's own vectors");
-        let encoded = request.encoded.as_deref().expect("read by them");
+        let encoded = request.vector().expect("read by them");
         let nearest = encoder.search(encoded, 1)[0].skill;
         assert_eq!(chinese.row(nearest).id, "weather");
         let english = snapshot();

@@ -120,7 +120,7 @@ impl Router<'_> {
         let asked = finder.sparse.ask(&finder.sparse.vector(request.text))?;
         let by_phrases = self.phrases().search(&request.wanted, *pool, Zeros::Dropped, scratch)?;
         let by_meaning = snapshot.meanings().search(&request.meaning, *pool);
-        let by_encoder = self.encoder.as_ref().zip(request.encoded.as_deref());
+        let by_encoder = self.encoder.as_ref().zip(request.vector());
         let by_encoder = by_encoder.map(|(encoder, encoded)| encoder.search(encoded, *pool));
         let others =
             by_phrases.into_iter().chain(by_meaning).chain(by_encoder.into_iter().flatten());
@@ -189,7 +189,7 @@ impl Router<'_> {
         let terms = self.snapshot.terms();
         // What somebody refuses is no evidence for a skill.
         let wanted = terms.ask(&terms.vector(&request.wanted))?;
-        let encoder = self.encoder.as_ref().zip(request.encoded.as_deref());
+        let encoder = self.encoder.as_ref().zip(request.vector());
         let candidate = |(hit, page): (&Hit, &'b Option<Page>)| {
             let row = self.snapshot.row(hit.skill);
             Candidate {

@@ -51,6 +51,13 @@ fn what_needs_no_skill_gets_none_and_short_requests_get_theirs() {
         "who was the first person on the moon?",
         "谢谢，辛苦了",
         "还是用第一版吧",
+        "half of three quarters",
+        "20% off 80",
+        "12乘以8",
+        "can you undo what you did to the second paragraph",
+        "why do cats purr",
+        "我老板今天又没回我消息，我该直接去找他吗",
+        "write a haiku about my cat",
     ] {
         assert_eq!(chosen(request), None, "{request}");
     }
