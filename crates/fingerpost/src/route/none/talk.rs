@@ -14,6 +14,12 @@ use crate::text::{Tokenizer, is_idle, terms};
 /// Phrases of one kind count so often at most: they repeat one another.
 const OF_A_KIND: usize = 2;
 
+/// The kind of thanks and greetings.
+const CHAT: &str = "chat";
+
+/// Words that a request has itself, at least, behind a greeting.
+const ITSELF: usize = 3;
+
 /// What is counted for so many words ...
 const WORDS: f64 = 10.0;
 
@@ -56,7 +62,8 @@ impl Phrases {
 pub(super) fn talk(request: &str, told: &str) -> f64 {
     let Phrases { kinds, phrases, by_first } = &*PHRASES;
     let words = words(request);
-    let mut found: Vec<usize> = (0..words.len())
+    let greeting = greeting(&words);
+    let mut found: Vec<usize> = (greeting..words.len())
         .flat_map(|at| {
             let begun = by_first.get(&words[at]).into_iter().flatten().copied();
             let words = &words;
@@ -73,6 +80,18 @@ pub(super) fn talk(request: &str, told: &str) -> f64 {
     found.iter().for_each(|&phrase| counts[phrases[phrase].1] += 1);
     let count: usize = counts.iter().map(|&count: &usize| count.min(OF_A_KIND)).sum();
     (count as f64 / (words.len() as f64 / WORDS).max(1.0)).min(MOST)
+}
+
+/// How many words of thanks or greeting come before the request itself, if it is more than a few words:
+/// "thanks! now merge these" wants something merged.
+fn greeting(words: &[String]) -> usize {
+    let Phrases { kinds, phrases, by_first } = &*PHRASES;
+    let begun = words.first().and_then(|first| by_first.get(first));
+    let greetings = begun.into_iter().flatten().map(|&phrase| &phrases[phrase]);
+    let greetings =
+        greetings.filter(|(phrase, kind)| kinds[*kind] == CHAT && words.starts_with(phrase));
+    let longest = greetings.map(|(phrase, _)| phrase.len()).max().unwrap_or(0);
+    if words.len() - longest >= ITSELF { longest } else { 0 }
 }
 
 /// What a skill says of itself.
@@ -151,6 +170,14 @@ mod tests {
         ] {
             assert_eq!(talk(request, ""), 0.0, "{request}");
         }
+    }
+
+    #[test]
+    fn a_greeting_is_no_part_of_what_follows() {
+        assert_eq!(talk("thanks! now merge these PDFs", ""), 0.0);
+        assert_eq!(talk("hi, merge these two files", ""), 0.0);
+        assert!(talk("thanks, that worked", "") >= 1.0);
+        assert!(talk("good morning, how are you?", "") >= 1.0);
     }
 
     #[test]
