@@ -109,7 +109,15 @@ impl OldAtlas {
                 let tokens = usage.input;
                 return Ok(vec![Entry::Embedded { key, model, endpoint, tokens, cost, at }]);
             }
-            let started = Entry::Started { key: key.clone(), model, endpoint, purpose, at, call: None, most: None };
+            let started = Entry::Started {
+                key: key.clone(),
+                model,
+                endpoint,
+                purpose,
+                at,
+                call: None,
+                most: None,
+            };
             let ended = match (text(1)?.as_str(), reply) {
                 ("done", Some(text_of)) => {
                     let finish = match text(12)?.as_str() {
