@@ -152,7 +152,7 @@ impl Dice {
 
 fn round(url: &str, quiet: &Quiet, seed: u64) {
     let mut dice = Dice(seed);
-    let model = Server::start(vec![Act::Slowly(Duration::from_millis(120)); 100_000]);
+    let model = Server::start(vec![Act::Slowly(Duration::from_millis(400)); 10_000]);
     let url = atlas_at(url);
     let (url, schema) =
         url.split_once("?schema=").map(|(u, s)| (u.to_owned(), s.to_owned())).unwrap();
