@@ -139,15 +139,6 @@ impl Source {
         Ok(source)
     }
 
-    /// The atlas in the database that is named, without any library.
-    pub(crate) fn of_database(global: &Global) -> anyhow::Result<Self> {
-        if global.atlas.as_deref().and_then(meant).is_none() {
-            let message = "workers share a database: name it with --atlas postgres://…; in a folder, `fingerpost compile --writer llm` does all the work";
-            return Err(UsageError::new(message).into());
-        }
-        Self::of(&LibraryArgs::default(), global)
-    }
-
     /// An atlas of an earlier version is nobody's to take over unasked; it is told of until something
     /// is kept here.
     fn hint_at_old(&self, global: &Global) {

@@ -18,7 +18,7 @@ use crate::args::{Global, LibraryArgs};
 use crate::embedder;
 use crate::llm::{LlmArgs, Sharing, worked};
 use crate::output::{self, Exit, UsageError, plain, plural};
-use crate::source::{Settings, Source};
+use crate::source::{Settings, Source, meant};
 use crate::table::table;
 
 /// How often is looked for work, and for the end of others'.
@@ -60,7 +60,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &WorkerArgs, global: &Global) -> anyhow::Result<Exit> {
-    let source = Source::of_database(global)?;
+    // Never a folder that the machine has: what is found there is nobody else's.
+    if global.atlas.as_deref().and_then(meant).is_none() {
+        let message = "workers share a database: name it with --atlas postgres://…; in a folder, `fingerpost compile --writer llm` does all the work";
+        return Err(UsageError::new(message).into());
+    }
+    let source = Source::of(&LibraryArgs::default(), global)?;
     let postgres = source.home.postgres().expect("a database was named");
     match args.verb {
         Some(WorkerVerb::Status) => status(postgres, global),

@@ -6,6 +6,7 @@
 //! asks [`Atlas::state`] and decides.
 
 mod booking;
+mod known;
 mod ledger;
 mod recorded;
 

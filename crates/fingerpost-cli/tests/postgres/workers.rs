@@ -169,15 +169,18 @@ fn round(url: &str, quiet: &Quiet, seed: u64) {
     until("the model is asked", || !model.asked().is_empty());
     let others = machine(&at(&url), &[]);
     let mut under_way = 0;
-    let commits_itself = seed % 2 == 0;
-    if !commits_itself {
+    let commits_itself = seed.is_multiple_of(2);
+    let compiling = if commits_itself {
+        Some(compiling)
+    } else {
         compiling.kill().unwrap();
         compiling.wait().unwrap();
         under_way += 1;
         // Nobody has to wait for the leases of the dead: that is looked at elsewhere.
         sql("UPDATE TABLE.unit SET until = now() WHERE done IS NULL AND until IS NOT NULL");
         sql("UPDATE TABLE.claim SET until = now()");
-    }
+        None
+    };
     let cut_off = machine(&at(&cut_url), &[]);
     let names = ["one", "two", "three"];
     let [mut one, mut two, three] = names.map(|name| worker(&others, &model, name));
@@ -215,7 +218,7 @@ fn round(url: &str, quiet: &Quiet, seed: u64) {
     under_way += 4 * AT_ONCE;
     well(three, "the one that was paused");
     well(four, "the one that was cut off");
-    if commits_itself {
+    if let Some(compiling) = compiling {
         well(compiling, "whoever put it up");
     }
 

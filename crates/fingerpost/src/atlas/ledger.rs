@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::known::{Call, Known, State};
 use crate::chat::{Recording, Reply, Usage};
 use crate::store::old::{OldAtlas, OldError};
 use crate::store::{Log, Store, StoreError};
@@ -29,70 +30,6 @@ pub struct Ledger {
     store: Arc<dyn Store>,
     replays: Replays,
     known: Mutex<Known>,
-}
-
-/// What is known of the log so far.
-#[derive(Default)]
-struct Known {
-    calls: BTreeMap<String, Call>,
-    /// Calls with numbers of their own that have no end yet.
-    open: BTreeMap<String, OpenCall>,
-    /// What came of such calls but accepted answers, by day, model and purpose.
-    others: BTreeMap<(String, String, String), Others>,
-    dialects: BTreeMap<(String, String), String>,
-    batches: BTreeMap<i64, OpenBatch>,
-    last_batch: i64,
-    /// The number of the first record that was not read yet.
-    next: u64,
-    mark: Option<u64>,
-}
-
-/// All that happened to one prompt.
-#[derive(Debug, Clone, Default)]
-struct Call {
-    model: String,
-    purpose: String,
-    started: i64,
-    state: State,
-    usage: Usage,
-    cost: Option<f64>,
-    reply: Option<Reply>,
-    /// Was the answer here before this run began?
-    is_old: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    #[default]
-    Started,
-    Done,
-    Failed,
-}
-
-/// A call that may be under way, or will never be heard of again.
-#[derive(Debug, Clone)]
-struct OpenCall {
-    model: String,
-    purpose: String,
-    started: i64,
-    most: Option<f64>,
-}
-
-/// Calls that brought nothing that is used.
-#[derive(Debug, Clone, Copy, Default)]
-struct Others {
-    failed: u64,
-    surplus: u64,
-    unpriced: u64,
-    usage: Usage,
-    cost: f64,
-}
-
-#[derive(Debug, Clone)]
-struct OpenBatch {
-    endpoint: String,
-    model: String,
-    batch: Batch,
 }
 
 /// One record.
@@ -429,88 +366,6 @@ fn of_day<'s, 'k>(
             unpriced,
         }
     })
-}
-
-impl Known {
-    /// A call has an end that brings nothing to be used. One that had its end already is not counted twice.
-    fn end(&mut self, call: &str, add: impl FnOnce(&mut Others)) {
-        if let Some(open) = self.open.remove(call) {
-            let key = (day(open.started), open.model, open.purpose);
-            add(self.others.entry(key).or_default());
-        }
-    }
-
-    fn surplus(&mut self, call: &str, usage: Usage, cost: Option<f64>) {
-        self.end(call, |others| {
-            others.surplus += 1;
-            others.unpriced += u64::from(cost.is_none());
-            others.usage += usage;
-            others.cost += cost.unwrap_or(0.0);
-        });
-    }
-
-    fn take(&mut self, entry: Entry) {
-        match entry {
-            Entry::Started { model, purpose, at, call: Some(call), most, .. } => {
-                self.open.insert(call, OpenCall { model, purpose, started: at, most });
-            }
-            Entry::Started { key, model, purpose, at, .. } => {
-                let call = self.calls.entry(key).or_default();
-                if call.state != State::Done {
-                    call.state = State::Started;
-                    (call.model, call.purpose, call.started) = (model, purpose, at);
-                }
-            }
-            Entry::Surplus { reply, cost, call, .. } => self.surplus(&call, reply.usage, cost),
-            Entry::Done { key, reply, cost, call: number, .. } => {
-                let is_done = self.calls.get(&key).is_some_and(|call| call.state == State::Done);
-                let number = number.as_deref().unwrap_or_default();
-                if is_done {
-                    // What is answered stays; a call that was paid for is not forgotten for that.
-                    return self.surplus(number, reply.usage, cost);
-                }
-                let open = self.open.remove(number);
-                let call = self.calls.entry(key).or_default();
-                if let Some(OpenCall { model, purpose, started, .. }) = open {
-                    (call.model, call.purpose, call.started) = (model, purpose, started);
-                }
-                (call.state, call.usage, call.cost) = (State::Done, reply.usage, cost);
-                (call.reply, call.is_old) = (Some(reply), false);
-            }
-            Entry::Failed { call: Some(call), .. } => self.end(&call, |others| others.failed += 1),
-            Entry::Failed { key, .. } => {
-                let call = self.calls.entry(key).or_default();
-                if call.state != State::Done {
-                    call.state = State::Failed;
-                }
-            }
-            Entry::Embedded { key, model, tokens, cost, at, .. } => {
-                let call = self.calls.entry(key).or_default();
-                (call.model, call.purpose) = (model, "embedding".into());
-                call.started = if call.state == State::Done { call.started } else { at };
-                call.state = State::Done;
-                call.usage += Usage { input: tokens, ..Usage::default() };
-                call.cost = match (call.cost, cost) {
-                    (Some(before), Some(now)) => Some(before + now),
-                    (before, now) => now.or(before),
-                };
-            }
-            Entry::Learned { endpoint, model, dialect } => {
-                self.dialects.insert((endpoint, model), dialect);
-            }
-            Entry::Submitting { number, endpoint, model, tag, keys, at } => {
-                let batch = Batch { number, tag, id: None, submitted: at, keys };
-                self.last_batch = self.last_batch.max(number);
-                self.batches.insert(number, OpenBatch { endpoint, model, batch });
-            }
-            Entry::Submitted { number, id } => {
-                if let Some(open) = self.batches.get_mut(&number) {
-                    open.batch.id = Some(id);
-                }
-            }
-            Entry::Closed { number, .. } => drop(self.batches.remove(&number)),
-        }
-    }
 }
 
 /// The day of a moment in milliseconds since 1970, as people write it (UTC).
