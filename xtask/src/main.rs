@@ -83,6 +83,8 @@ enum Postgres {
     Start,
     /// End the one that `start` started; all that it holds goes.
     Stop,
+    /// Twenty rounds of workers that are killed, paused and cut off; FINGERPOST_TORTURE_ROUNDS says how many.
+    Torture,
     /// Run a command with FINGERPOST_TEST_POSTGRES set to one that is gone afterwards.
     Run {
         /// The command.
@@ -203,6 +205,7 @@ fn main() -> ExitCode {
         Chore::Torture => torture(),
         Chore::Postgres(Postgres::Start) => postgres::start(),
         Chore::Postgres(Postgres::Stop) => postgres::stop(),
+        Chore::Postgres(Postgres::Torture) => postgres::torture(),
         Chore::Postgres(Postgres::Run { command }) => postgres::run(&command),
         Chore::Verify => verify(),
         Chore::Bench { what: Bench::Sparse { options } } => bench("sparse", &options),

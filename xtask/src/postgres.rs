@@ -107,6 +107,21 @@ pub(crate) fn stop() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Workers that are killed, paused and cut off, for many rounds.
+pub(crate) fn torture() -> anyhow::Result<()> {
+    const ROUNDS: &str = "FINGERPOST_TORTURE_ROUNDS";
+    let rounds = std::env::var(ROUNDS).unwrap_or_else(|_| "20".into());
+    let server = Running::start()?;
+    let tests = ["test", "--locked", "-p", "fingerpost-cli", "--test", "postgres", "--"];
+    let which = ["workers::every_page", "--nocapture"];
+    let mut command = Command::new("cargo");
+    command.args(tests).args(which).env(VARIABLE, &server.url).env(ROUNDS, rounds);
+    if !command.status().context("cannot start cargo")?.success() {
+        bail!("a round failed; FINGERPOST_TORTURE_SEED makes the one of that seed again");
+    }
+    Ok(())
+}
+
 /// Runs a command with a server, which is gone afterwards.
 pub(crate) fn run(command: &[String]) -> anyhow::Result<()> {
     let Some((program, arguments)) = command.split_first() else { bail!("no command to run") };

@@ -152,6 +152,8 @@ pub(crate) enum Verb {
     Uninstall(crate::install::UninstallArgs),
     /// Keep the compiled library fresh while skills are edited, and say what changed.
     Watch(crate::watch::WatchArgs),
+    /// Write pages with a model beside others, for a library in a database that somebody compiles.
+    Worker(Box<crate::worker::WorkerArgs>),
     /// Print what a shell reads to complete verbs and options.
     Completions(crate::shell::Completions),
     /// Print the JSON Schema of an answer.

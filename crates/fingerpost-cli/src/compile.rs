@@ -1,6 +1,6 @@
 //! `fingerpost compile`: turns a library into an atlas.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,12 +13,13 @@ use fingerpost::page::write::Again;
 use fingerpost::protocol::{Against, Protocol};
 use fingerpost::skill::SkillId;
 use fingerpost::snapshot::Snapshot;
+use fingerpost_postgres::work::{self, Order};
 use serde::Serialize;
 
 use crate::args::{Compile, Global, LibraryArgs, WriterName};
 use crate::embedder;
 use crate::follow::{self, Follower, Told};
-use crate::llm::{self, Asking, Finished, LlmArgs, Summary};
+use crate::llm::{self, Asking, Finished, LlmArgs, Sharing, Summary};
 use crate::output::{self, CAUTION, Exit, FAINT, STRONG, plural};
 use crate::source::{Settings, Source, wait_for_turn};
 
@@ -116,29 +117,62 @@ pub(crate) fn compile(
         rebuild: wish.rebuild,
     };
     let finished = RefCell::new(None);
+    let closing = Cell::new(None);
+    // A database is shared: other machines may write, too.
+    let shared = source.home.postgres().filter(|_| wish.llm.asks_at_once());
     let (snapshot, report) = match wish.writer {
         WriterName::Local => source.compile(&settings, &claim, global)?,
         WriterName::Llm => {
             let config = wish.llm.config(wish.lang, writing, global)?;
             let identity = wish.llm.identity(&config, against)?;
             let ledger = RefCell::new(Some(source.ledger(global)?));
-            let write = |work: &[Neighborhood<'_>],
+            let write = |wanted: &[Neighborhood<'_>],
                          on_page: &(dyn Fn(&SkillId, &Written) + Sync)| {
                 let Some(ledger) = ledger.borrow_mut().take() else { return };
-                if work.is_empty() && !wish.llm.elsewhere.only_tells() {
+                if wanted.is_empty() && !wish.llm.elsewhere.only_tells() {
                     output::say(global, "every page is written by this model; no call was made");
                     let (summary, exit) = (Summary::default(), Exit::Done);
+                    // Whoever put it up may have died when all was done.
+                    let open = shared.and_then(|postgres| postgres.work().ok().flatten());
+                    let open = open.filter(|open| open.order.writer == identity);
+                    closing.set(open.map(|open| open.number));
                     *finished.borrow_mut() = Some(Ok(Some(Finished { summary, exit })));
                     return;
                 }
+                if let Some(postgres) = shared {
+                    let order = Order {
+                        writer: identity.clone(),
+                        again: wish.again,
+                        limits: wish.llm.server.limits(),
+                    };
+                    let sharing = Sharing {
+                        postgres,
+                        atlas: &source.atlas,
+                        args: wish.llm,
+                        config: config.clone(),
+                        follower,
+                        name: &fingerpost_postgres::holder(),
+                        lease: work::LEASE,
+                    };
+                    let done = llm::put_up(&sharing, &order, ledger, global);
+                    *finished.borrow_mut() = Some(done.map(|(finished, number)| {
+                        closing.set(number);
+                        Some(finished)
+                    }));
+                    return;
+                }
                 let asking = Asking { args: wish.llm, config: config.clone(), follower };
-                let done = llm::write(asking, ledger, work, on_page, global);
+                let done = llm::write(asking, ledger, wanted, on_page, global);
                 *finished.borrow_mut() = Some(done);
             };
+            let identity = identity.clone();
             settings.writer = Writer::Model(Model { identity, write: &write });
             source.compile(&settings, &claim, global)?
         }
     };
+    if let (Some(postgres), Some(number)) = (shared, closing.get()) {
+        postgres.close_work(number)?;
+    }
     let (summary, exit) = match finished.into_inner().transpose()? {
         None => (None, Exit::Done),
         Some(None) => return Ok(None),

@@ -7,6 +7,7 @@ mod args;
 mod elsewhere;
 mod model;
 mod prompts;
+mod shared;
 mod teller;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub(crate) use self::args::{ElsewhereArgs, LlmArgs, ModelArgs};
 pub(crate) use self::elsewhere::Elsewhere;
 pub(crate) use self::model::{Model, Work, price, told};
 pub(crate) use self::prompts::templates;
+pub(crate) use self::shared::{Sharing, put_up, worked};
 use crate::args::Global;
 use crate::follow::Follower;
 use crate::output::{self, Exit, UsageError, plural};

@@ -36,6 +36,7 @@ mod table;
 mod tour;
 mod version;
 mod watch;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -96,6 +97,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Verb::Install(install) => install::run(install, &arguments.global),
         Verb::Uninstall(uninstall) => install::undo(uninstall, &arguments.global),
         Verb::Watch(watch) => watch::run(watch, &arguments.global),
+        Verb::Worker(worker) => worker::run(worker, &arguments.global),
         Verb::Completions(completions) => shell::completions(completions),
         Verb::Schema(schema) => schema::run(schema),
         Verb::Man(manual) => shell::manual(manual, &arguments.global),

@@ -22,6 +22,7 @@ mod shelf;
 mod skills;
 mod start;
 mod work;
+mod workers;
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -159,6 +159,20 @@ impl<'a> Campaign<'a> {
         Ok(work(&recorded, &|| recorded.spent()))
     }
 
+    /// Works with the model itself and the ledger, for whoever keeps limits and books in another way: many
+    /// machines together.
+    pub fn with_model<T>(
+        &self,
+        work: impl FnOnce(&dyn Chat, &Ledger) -> T,
+    ) -> Result<T, CampaignError> {
+        Ok(work(&self.chat()?, &self.ledger))
+    }
+
+    /// Set by whoever wants an end.
+    pub fn cancel(&self) -> &AtomicBool {
+        &self.cancel
+    }
+
     /// The model itself.
     fn chat(&self) -> Result<HttpChat<'_>, CampaignError> {
         let chat = HttpChat::new(self.config.clone(), Arc::clone(&self.cancel))?;
@@ -177,7 +191,7 @@ impl<'a> Campaign<'a> {
     }
 
     /// The server's address, as it may be written down.
-    fn endpoint(&self) -> String {
+    pub fn endpoint(&self) -> String {
         self.config.endpoint()
     }
 

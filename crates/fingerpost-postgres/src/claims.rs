@@ -36,7 +36,7 @@ pub(crate) struct Held {
 }
 
 /// Who holds a claim, as others are told.
-pub(crate) fn holder() -> String {
+pub fn holder() -> String {
     format!("process {} on {}", std::process::id(), host())
 }
 

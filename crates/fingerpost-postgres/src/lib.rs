@@ -21,6 +21,7 @@ mod schema;
 mod store;
 mod tls;
 mod trouble;
+pub mod work;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 pub use self::address::{Address, AddressError};
 use self::cache::Cache;
+pub use self::claims::holder;
 use self::connection::Connection;
 pub use self::tls::TlsError;
 

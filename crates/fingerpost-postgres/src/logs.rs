@@ -58,17 +58,36 @@ pub(crate) async fn append(
     atlas: i32,
     appending: &Appending,
 ) -> Result<(), Trouble> {
-    let Appending { log, records, token, first: tried } = appending;
-    let (log, tried_first) = (*log, tried.load(Ordering::Relaxed));
-    if tried_first > 0 && has(client, schema, atlas, log, tried_first, *token).await? {
+    let tried = appending.first.load(Ordering::Relaxed);
+    if tried > 0 && has(client, schema, atlas, appending.log, tried, appending.token).await? {
         return Ok(());
     }
+    let work = brief(client).await?;
+    append_within(&work, schema, atlas, appending).await?;
+    Ok(work.commit().await?)
+}
+
+/// A transaction that holds what all others wait for. Whoever is paused or cut off in the middle of it would
+/// keep them waiting until the connection counts as lost: the server ends it sooner.
+pub(crate) async fn brief(client: &mut Object) -> Result<Transaction<'_>, Trouble> {
     let work = client.transaction().await?;
-    let last = turn(&work, schema, atlas, log, records.len()).await?;
+    work.batch_execute("SET LOCAL idle_in_transaction_session_timeout = '3s'").await?;
+    Ok(work)
+}
+
+/// Appends records as a part of other work, with which they come about or do not.
+pub(crate) async fn append_within(
+    work: &Transaction<'_>,
+    schema: &str,
+    atlas: i32,
+    appending: &Appending,
+) -> Result<(), Trouble> {
+    let Appending { log, records, token, first: tried } = appending;
+    let last = turn(work, schema, atlas, *log, records.len()).await?;
     let first = last + 1 - i64::try_from(records.len()).unwrap_or(i64::MAX);
     tried.store(first, Ordering::Relaxed);
     let rows: Vec<(i64, String)> =
-        (first..).zip(records).map(|(number, record)| (number, skill_of(log, record))).collect();
+        (first..).zip(records).map(|(number, record)| (number, skill_of(*log, record))).collect();
     let name = log.name();
     if records.len() < MANY {
         let insert = format!(
@@ -91,7 +110,7 @@ pub(crate) async fn append(
         }
         writer.finish().await?;
     }
-    Ok(work.commit().await?)
+    Ok(())
 }
 
 /// Takes the log until the commit, and numbers for so many records; says the last of them.

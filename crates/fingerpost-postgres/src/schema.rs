@@ -9,7 +9,8 @@ use deadpool_postgres::Object;
 use crate::trouble::Trouble;
 
 /// All migrations, in order; none of them is ever changed.
-pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001-atlas.sql")];
+pub(crate) const MIGRATIONS: [&str; 2] =
+    [include_str!("../migrations/0001-atlas.sql"), include_str!("../migrations/0002-work.sql")];
 
 /// The version that the last of them leads to.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;

@@ -24,11 +24,11 @@ const SLOWEST: u64 = 1 << 20;
 const TRIES: usize = 5;
 
 /// The answer to a question, on its way.
-type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Trouble>> + Send + 'a>>;
+pub(crate) type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, Trouble>> + Send + 'a>>;
 
 impl Postgres {
     /// Asks something of the tables; `None` where there are none, and none are to be made.
-    fn ask<T, F>(
+    pub(crate) fn ask<T, F>(
         &self,
         to: For,
         again: Again,
@@ -63,7 +63,7 @@ impl Postgres {
     }
 
     /// Asks for something to be kept: tables that are not there are made.
-    fn order<T, F>(
+    pub(crate) fn order<T, F>(
         &self,
         again: Again,
         what: (&'static str, &str),
@@ -127,7 +127,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= 200 && !name.starts_with('.') && name.chars().all(plain)
 }
 
-fn token() -> Result<[u8; 16], StoreError> {
+pub(crate) fn token() -> Result<[u8; 16], StoreError> {
     let mut token = [0; 16];
     getrandom::fill(&mut token)
         .map_err(|error| StoreError::failed("draw", "a random number", io::Error::other(error)))?;

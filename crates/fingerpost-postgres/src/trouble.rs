@@ -76,6 +76,7 @@ impl Trouble {
             SqlState::TOO_MANY_CONNECTIONS,
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
         ];
         passing.contains(code) || code.code().starts_with("08")
     }

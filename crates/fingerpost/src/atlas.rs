@@ -5,12 +5,15 @@
 //! never compiles and never writes; who wants to be sure that a changed library is compiled first
 //! asks [`Atlas::state`] and decides.
 
+mod booking;
+mod known;
 mod ledger;
 mod recorded;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::booking::{Booking, most};
 pub(crate) use self::ledger::Entry;
 pub use self::ledger::{AdoptError, Batch, Ledger, Replays, Spend, day, start_of_day};
 pub use self::recorded::{Budget, Outbox, Recorded, Spent};

@@ -12,6 +12,7 @@
 
 mod files;
 mod group;
+mod units;
 mod work;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 pub use self::group::Change;
 use self::group::{Grouped, group};
+pub use self::units::Left;
 use self::work::Work;
 use crate::atlas::{Atlas, AtlasError};
 use crate::embedding::Embedder;
@@ -305,6 +307,7 @@ fn write_by_model(
     let (identity, roots) = (model.identity.as_str(), &job.mark.roots);
     let kept: Mutex<BTreeMap<SkillId, PageRow>> = Mutex::default();
     let failed = Mutex::new(None);
+    let before = atlas.mark()?;
     let on_page = |skill: &SkillId, written: &Written| {
         let Some((skill, company)) = whose.get(skill) else { return };
         let row = rows::row(skill, company, written, identity);
@@ -327,7 +330,8 @@ fn write_by_model(
     (model.write)(&work, &on_page);
     match failed.into_inner().expect("no thread panicked") {
         Some(error) => Err(error.into()),
-        None => Ok(!kept.into_inner().expect("no thread panicked").is_empty()),
+        // Other machines may have written too.
+        None => Ok(atlas.mark()? != before),
     }
 }
 

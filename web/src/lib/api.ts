@@ -333,8 +333,10 @@ export interface Spend {
   calls: number
   failed: number
   unfinished: number
+  surplus: number
   usage: { input: number; cached: number; output: number }
   cost_usd: number
+  unknown_usd: number
   unpriced: number
 }
 

@@ -92,6 +92,17 @@ const EXAMPLES: &[Examples] = &[
             "fingerpost ledger --library ./skills --export answers.jsonl",
         ],
     ),
+    (
+        "worker",
+        &[
+            "fingerpost worker --model gpt-4o-mini --atlas postgres://skills@db.example.org/registry",
+            "fingerpost worker status --atlas postgres://skills@db.example.org/registry",
+        ],
+    ),
+    (
+        "worker status",
+        &["fingerpost worker status --atlas postgres://skills@db.example.org/registry --json"],
+    ),
     ("ledger prune", &["fingerpost ledger prune --before 2026-01-31 --library ./skills"]),
     (
         "completions",

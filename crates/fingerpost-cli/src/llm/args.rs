@@ -9,6 +9,7 @@ use fingerpost::page::llm::{LlmConfig, Unit};
 use fingerpost::page::prompt::{LanguageChoice, PromptConfig};
 use fingerpost::protocol::{Against, Writing};
 use fingerpost_models::Api;
+use fingerpost_postgres::work::Limits;
 
 use super::prompts::templates;
 use crate::args::Global;
@@ -145,6 +146,16 @@ impl From<ApiName> for Api {
 }
 
 impl ModelArgs {
+    /// What all who share the work may take together.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            max_cost: self.max_cost,
+            max_requests: self.max_calls,
+            requests_per_minute: self.rpm.map(NonZeroU32::get),
+            tokens_per_minute: self.tpm.map(NonZeroU32::get),
+        }
+    }
+
     pub(super) fn name(&self) -> anyhow::Result<&str> {
         let missing = || UsageError::new("name the model with --model");
         Ok(self.model.as_deref().ok_or_else(missing)?)
@@ -164,6 +175,12 @@ impl ElsewhereArgs {
 }
 
 impl LlmArgs {
+    /// Is a server asked that answers at once?
+    pub(crate) fn asks_at_once(&self) -> bool {
+        let is_recorded = self.server.replay.is_some();
+        self.elsewhere.asks() && self.elsewhere.batch.is_none() && !is_recorded
+    }
+
     /// This model, asked as usual.
     pub(crate) fn usual(server: ModelArgs) -> Self {
         let elsewhere = ElsewhereArgs {

@@ -18,7 +18,9 @@ use super::endpoint::{Answer, Endpoint, Line, get, raw, send};
 use super::guard::Access;
 use super::jobs::JobAnswer;
 use super::problem::Problem;
-use super::{agents, assets, edit, events, find, gate, library, openapi, plain, skills, work};
+use super::{
+    agents, assets, edit, events, find, gate, library, openapi, plain, skills, work, workers,
+};
 
 /// Smaller answers are sent as they are.
 const PACKED_FROM: u64 = 1024;
@@ -157,6 +159,11 @@ pub(super) fn table() -> Vec<Endpoint> {
             "/v1/ledger",
             "What was asked of which model, by day, and what it cost.",
             skills::ledger,
+        ),
+        get(
+            "/v1/workers",
+            "Who writes which pages with a model, on all machines that share a database.",
+            workers::workers,
         ),
         send(
             post,

@@ -16,3 +16,4 @@ mod compiles;
 mod machine;
 mod outages;
 mod serving;
+mod workers;

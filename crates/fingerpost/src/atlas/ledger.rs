@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::known::{Call, Known, State};
 use crate::chat::{Recording, Reply, Usage};
 use crate::store::old::{OldAtlas, OldError};
 use crate::store::{Log, Store, StoreError};
@@ -31,57 +32,42 @@ pub struct Ledger {
     known: Mutex<Known>,
 }
 
-/// What is known of the log so far.
-#[derive(Default)]
-struct Known {
-    calls: BTreeMap<String, Call>,
-    dialects: BTreeMap<(String, String), String>,
-    batches: BTreeMap<i64, OpenBatch>,
-    last_batch: i64,
-    /// The number of the first record that was not read yet.
-    next: u64,
-    mark: Option<u64>,
-}
-
-/// All that happened to one prompt.
-#[derive(Debug, Clone, Default)]
-struct Call {
-    model: String,
-    purpose: String,
-    started: i64,
-    state: State,
-    usage: Usage,
-    cost: Option<f64>,
-    reply: Option<Reply>,
-    /// Was the answer here before this run began?
-    is_old: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    #[default]
-    Started,
-    Done,
-    Failed,
-}
-
-#[derive(Debug, Clone)]
-struct OpenBatch {
-    endpoint: String,
-    model: String,
-    batch: Batch,
-}
-
 /// One record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub(crate) enum Entry {
-    /// A call is about to be made.
-    Started { key: String, model: String, endpoint: String, purpose: String, at: i64 },
+    /// A call is about to be made. Where many workers share a ledger each call has a number of its own, and
+    /// says what it may cost at most: until it has an end, that is what it counts.
+    Started {
+        key: String,
+        model: String,
+        endpoint: String,
+        purpose: String,
+        at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<f64>,
+    },
     /// It was answered.
-    Done { key: String, reply: Reply, cost: Option<f64>, at: i64 },
+    Done {
+        key: String,
+        reply: Reply,
+        cost: Option<f64>,
+        at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+    },
+    /// It was answered after somebody else had taken the work over: paid for, and not used.
+    Surplus { key: String, reply: Reply, cost: Option<f64>, at: i64, call: String },
     /// It failed; it may be made again.
-    Failed { key: String, error: String, at: i64 },
+    Failed {
+        key: String,
+        error: String,
+        at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+    },
     /// Texts were embedded. Their vectors are kept elsewhere.
     Embedded {
         key: String,
@@ -134,11 +120,15 @@ pub struct Spend {
     pub failed: u64,
     /// Calls that never came back: killed on the way, or under way now.
     pub unfinished: u64,
+    /// Calls of workers whose answers came when somebody else had taken the work over: paid for, and not used.
+    pub surplus: u64,
     /// Tokens.
     #[serde(flatten)]
     pub usage: Usage,
     /// Dollars, for the calls whose price was known.
     pub cost_usd: f64,
+    /// Dollars that unfinished calls of workers may have cost at most: what came of them is unknown.
+    pub unknown_usd: f64,
     /// Calls whose price was not.
     pub unpriced: u64,
 }
@@ -190,19 +180,20 @@ impl Ledger {
         purpose: &str,
     ) -> Result<(), StoreError> {
         let [key, model, endpoint, purpose] = [key, model, endpoint, purpose].map(str::to_owned);
-        self.append(Entry::Started { key, model, endpoint, purpose, at: now() })
+        let (call, most) = (None, None);
+        self.append(Entry::Started { key, model, endpoint, purpose, at: now(), call, most })
     }
 
     /// A call was answered. What is answered stays: a second answer to the same prompt is not kept.
     pub fn finish(&self, key: &str, reply: &Reply, cost: Option<f64>) -> Result<(), StoreError> {
         let (key, reply) = (key.to_owned(), reply.clone());
-        self.append(Entry::Done { key, reply, cost, at: now() })
+        self.append(Entry::Done { key, reply, cost, at: now(), call: None })
     }
 
     /// A call failed; it may be made again.
     pub fn fail(&self, key: &str, error: &str) -> Result<(), StoreError> {
         let (key, error) = (key.to_owned(), error.to_owned());
-        self.append(Entry::Failed { key, error, at: now() })
+        self.append(Entry::Failed { key, error, at: now(), call: None })
     }
 
     /// Texts were embedded. Their vectors are kept elsewhere, by what they are vectors of; a request
@@ -234,13 +225,7 @@ impl Ledger {
         let known = self.known()?;
         let mut all: BTreeMap<(String, &str, &str), Spend> = BTreeMap::new();
         for call in known.calls.values() {
-            let day = day(call.started);
-            let spend = all.entry((day.clone(), &call.model, &call.purpose)).or_insert_with(|| {
-                let (model, purpose) = (call.model.clone(), call.purpose.clone());
-                let (calls, failed, unfinished, unpriced) = Default::default();
-                let (usage, cost_usd) = Default::default();
-                Spend { day, model, purpose, calls, failed, unfinished, usage, cost_usd, unpriced }
-            });
+            let spend = of_day(&mut all, day(call.started), &call.model, &call.purpose);
             match call.state {
                 State::Started => spend.unfinished += 1,
                 State::Failed => spend.failed += 1,
@@ -249,6 +234,19 @@ impl Ledger {
             spend.unpriced += u64::from(call.state == State::Done && call.cost.is_none());
             spend.usage += call.usage;
             spend.cost_usd += call.cost.unwrap_or(0.0);
+        }
+        for call in known.open.values() {
+            let spend = of_day(&mut all, day(call.started), &call.model, &call.purpose);
+            spend.unfinished += 1;
+            spend.unknown_usd += call.most.unwrap_or(0.0);
+        }
+        for ((day, model, purpose), others) in &known.others {
+            let spend = of_day(&mut all, day.clone(), model, purpose);
+            spend.failed += others.failed;
+            spend.surplus += others.surplus;
+            spend.unpriced += others.unpriced;
+            spend.usage += others.usage;
+            spend.cost_usd += others.cost;
         }
         Ok(all.into_values().collect())
     }
@@ -313,7 +311,7 @@ impl Ledger {
         let gone = self.store.rewrite(Log::Ledger, &mut |record| {
             let entry = serde_json::from_slice::<Entry>(&record.bytes);
             !matches!(entry, Ok(Entry::Done { at, .. } | Entry::Started { at, .. }
-                | Entry::Failed { at, .. } | Entry::Embedded { at, .. }) if at < before)
+                | Entry::Surplus { at, .. } | Entry::Failed { at, .. } | Entry::Embedded { at, .. }) if at < before)
         })?;
         *self.known.lock().expect("nothing panics while holding it") = Known::default();
         Ok(gone)
@@ -343,56 +341,31 @@ impl Ledger {
     }
 }
 
-impl Known {
-    fn take(&mut self, entry: Entry) {
-        match entry {
-            Entry::Started { key, model, purpose, at, .. } => {
-                let call = self.calls.entry(key).or_default();
-                if call.state != State::Done {
-                    call.state = State::Started;
-                    (call.model, call.purpose, call.started) = (model, purpose, at);
-                }
-            }
-            Entry::Done { key, reply, cost, .. } => {
-                let call = self.calls.entry(key).or_default();
-                if call.state != State::Done {
-                    (call.state, call.usage, call.cost) = (State::Done, reply.usage, cost);
-                    (call.reply, call.is_old) = (Some(reply), false);
-                }
-            }
-            Entry::Failed { key, .. } => {
-                let call = self.calls.entry(key).or_default();
-                if call.state != State::Done {
-                    call.state = State::Failed;
-                }
-            }
-            Entry::Embedded { key, model, tokens, cost, at, .. } => {
-                let call = self.calls.entry(key).or_default();
-                (call.model, call.purpose) = (model, "embedding".into());
-                call.started = if call.state == State::Done { call.started } else { at };
-                call.state = State::Done;
-                call.usage += Usage { input: tokens, ..Usage::default() };
-                call.cost = match (call.cost, cost) {
-                    (Some(before), Some(now)) => Some(before + now),
-                    (before, now) => now.or(before),
-                };
-            }
-            Entry::Learned { endpoint, model, dialect } => {
-                self.dialects.insert((endpoint, model), dialect);
-            }
-            Entry::Submitting { number, endpoint, model, tag, keys, at } => {
-                let batch = Batch { number, tag, id: None, submitted: at, keys };
-                self.last_batch = self.last_batch.max(number);
-                self.batches.insert(number, OpenBatch { endpoint, model, batch });
-            }
-            Entry::Submitted { number, id } => {
-                if let Some(open) = self.batches.get_mut(&number) {
-                    open.batch.id = Some(id);
-                }
-            }
-            Entry::Closed { number, .. } => drop(self.batches.remove(&number)),
+/// The line of a day, a model and a purpose.
+fn of_day<'s, 'k>(
+    all: &'s mut BTreeMap<(String, &'k str, &'k str), Spend>,
+    day: String,
+    model: &'k str,
+    purpose: &'k str,
+) -> &'s mut Spend {
+    all.entry((day.clone(), model, purpose)).or_insert_with(|| {
+        let (model, purpose) = (model.to_owned(), purpose.to_owned());
+        let (calls, failed, unfinished, surplus, unpriced) = Default::default();
+        let (usage, cost_usd, unknown_usd) = Default::default();
+        Spend {
+            day,
+            model,
+            purpose,
+            calls,
+            failed,
+            unfinished,
+            surplus,
+            usage,
+            cost_usd,
+            unknown_usd,
+            unpriced,
         }
-    }
+    })
 }
 
 /// The day of a moment in milliseconds since 1970, as people write it (UTC).
@@ -420,7 +393,7 @@ pub fn start_of_day(text: &str) -> Option<i64> {
 }
 
 /// Milliseconds since 1970. Times are for people: nothing that is computed depends on them.
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis() as i64
 }

@@ -146,17 +146,7 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn begin(recorded: &'a Recorded<'a>, prompt: &Prompt) -> Result<Self, ChatError> {
-        let (_, input) = prompt.tokens();
-        let most = Usage {
-            input: input as u64,
-            written: input as u64,
-            output: prompt.max_output_tokens.into(),
-            cached: 0,
-        };
-        // What is read costs the plain price where the server has no other for writing its cache.
-        let most = recorded.price.map_or(0.0, |price| {
-            price.of(&most).max(price.of(&Usage { written: 0, ..most })).max(0.0)
-        });
+        let most = recorded.price.map_or(0.0, |price| super::most(price, prompt));
         let [sent, lost] = [false, false].map(Cell::new);
         let call = Self { recorded, most, sent, lost, reserved: Cell::new(0.0) };
         let mut state = lock(&recorded.state);

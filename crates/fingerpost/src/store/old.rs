@@ -109,7 +109,15 @@ impl OldAtlas {
                 let tokens = usage.input;
                 return Ok(vec![Entry::Embedded { key, model, endpoint, tokens, cost, at }]);
             }
-            let started = Entry::Started { key: key.clone(), model, endpoint, purpose, at };
+            let started = Entry::Started {
+                key: key.clone(),
+                model,
+                endpoint,
+                purpose,
+                at,
+                call: None,
+                most: None,
+            };
             let ended = match (text(1)?.as_str(), reply) {
                 ("done", Some(text_of)) => {
                     let finish = match text(12)?.as_str() {
@@ -118,9 +126,9 @@ impl OldAtlas {
                         _ => Finish::Stop,
                     };
                     let reply = Reply { text: text_of, usage, finish, model: text(11)? };
-                    Some(Entry::Done { key, reply, cost, at })
+                    Some(Entry::Done { key, reply, cost, at, call: None })
                 }
-                ("failed", _) => Some(Entry::Failed { key, error: text(14)?, at }),
+                ("failed", _) => Some(Entry::Failed { key, error: text(14)?, at, call: None }),
                 _ => None,
             };
             Ok(std::iter::once(started).chain(ended).collect::<Vec<_>>())

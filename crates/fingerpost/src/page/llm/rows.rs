@@ -20,35 +20,91 @@ pub fn wanted<'a>(
     identity: &str,
     again: Again,
 ) -> Vec<Neighborhood<'a>> {
-    let rows: BTreeMap<&SkillId, &PageRow> = rows.iter().map(|row| (&row.skill, row)).collect();
-    let neighborhoods = companies.iter().map(|company| {
-        let documents = company.documents();
-        let Company { members, focal, .. } = company.clone();
-        let wanted = |skill: &&Skill| {
-            let Some(row) = rows.get(&skill.id) else { return Wanted::Page };
-            let ours = row.writer == identity && row.key == key(identity, &documents, &skill.id);
-            match (row.status, again, &row.page) {
-                (Status::Pinned, ..) => Wanted::Nothing(row.page.clone()),
-                _ if !ours => Wanted::Page,
-                (_, Again::Nothing, page) => Wanted::Nothing(page.clone()),
-                (_, Again::Flagged, Some(page)) if row.findings.is_empty() => {
-                    Wanted::Nothing(Some(page.clone()))
-                }
-                (_, _, Some(page)) if !row.findings.is_empty() => {
-                    Wanted::Better(page.clone(), row.findings.clone())
-                }
-                _ => Wanted::Page,
+    let rows = by_skill(rows);
+    companies.iter().filter_map(|company| wanted_in(company, &rows, identity, again)).collect()
+}
+
+fn by_skill(rows: &[PageRow]) -> BTreeMap<&SkillId, &PageRow> {
+    rows.iter().map(|row| (&row.skill, row)).collect()
+}
+
+/// What is wanted in one company, if anything is.
+fn wanted_in<'a>(
+    company: &Company<'a>,
+    rows: &BTreeMap<&SkillId, &PageRow>,
+    identity: &str,
+    again: Again,
+) -> Option<Neighborhood<'a>> {
+    let documents = company.documents();
+    let Company { members, focal, .. } = company.clone();
+    let wanted = |skill: &&Skill| {
+        let Some(row) = rows.get(&skill.id) else { return Wanted::Page };
+        let ours = row.writer == identity && row.key == key(identity, &documents, &skill.id);
+        match (row.status, again, &row.page) {
+            (Status::Pinned, ..) => Wanted::Nothing(row.page.clone()),
+            _ if !ours => Wanted::Page,
+            (_, Again::Nothing, page) => Wanted::Nothing(page.clone()),
+            (_, Again::Flagged, Some(page)) if row.findings.is_empty() => {
+                Wanted::Nothing(Some(page.clone()))
             }
-        };
-        let wanted = |(at, skill): (usize, &&Skill)| match focal {
-            Some(focal) if focal != at => Wanted::Nothing(None),
-            _ => wanted(skill),
-        };
-        let wanted = members.iter().enumerate().map(wanted).collect();
-        Neighborhood { members, wanted, focal }
-    });
+            (_, _, Some(page)) if !row.findings.is_empty() => {
+                Wanted::Better(page.clone(), row.findings.clone())
+            }
+            _ => Wanted::Page,
+        }
+    };
+    let wanted = |(at, skill): (usize, &&Skill)| match focal {
+        Some(focal) if focal != at => Wanted::Nothing(None),
+        _ => wanted(skill),
+    };
+    let wanted: Vec<Wanted> = members.iter().enumerate().map(wanted).collect();
     let is_wanted = |wanted: &Wanted| !matches!(wanted, Wanted::Nothing(_));
-    neighborhoods.filter(|neighborhood| neighborhood.wanted.iter().any(is_wanted)).collect()
+    wanted.iter().any(is_wanted).then_some(Neighborhood { members, wanted, focal })
+}
+
+/// A piece of work that one worker does: the pages that are wanted in one company.
+#[derive(Debug, Clone)]
+pub struct Unit<'a> {
+    /// Digest of the writer and of all that the pages are written from: any machine finds the unit by it.
+    pub key: String,
+    /// Who is read side by side.
+    pub company: Company<'a>,
+    /// What is wanted of whom.
+    pub work: Neighborhood<'a>,
+}
+
+impl Unit<'_> {
+    /// How many pages are wanted.
+    pub fn pages(&self) -> usize {
+        self.work.wanted.iter().filter(|wanted| !matches!(wanted, Wanted::Nothing(_))).count()
+    }
+
+    /// The first skill whose page is wanted: what people know the unit by.
+    pub fn skill(&self) -> Option<&SkillId> {
+        let skills = self.work.members.iter().zip(&self.work.wanted);
+        let mut wanted = skills.filter(|(_, wanted)| !matches!(wanted, Wanted::Nothing(_)));
+        wanted.next().map(|(skill, _)| &skill.id)
+    }
+}
+
+/// The same as [`wanted`], as pieces of work for many machines, in the order of the companies.
+pub fn units<'a>(
+    companies: &[Company<'a>],
+    rows: &[PageRow],
+    identity: &str,
+    again: Again,
+) -> Vec<Unit<'a>> {
+    let rows = by_skill(rows);
+    let unit = |company: &Company<'a>| {
+        let work = wanted_in(company, &rows, identity, again)?;
+        let key = unit_key(identity, &company.documents());
+        Some(Unit { key, company: company.clone(), work })
+    };
+    companies.iter().filter_map(unit).collect()
+}
+
+fn unit_key(identity: &str, documents: &str) -> String {
+    blake3::hash(format!("unit\n{identity}\n{documents}").as_bytes()).to_hex().to_string()
 }
 
 /// What became of a skill, as it is kept; `None` if nothing new did.
