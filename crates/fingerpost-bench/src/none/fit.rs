@@ -58,11 +58,7 @@ pub(super) struct Judgements {
 
 /// Answers each request by numbers that were fitted to the other folds, and to the other half of the
 /// requests that need no skill.
-pub(super) fn leaving_out(
-    asked: &[Asked<'_>],
-    manners: &Manners,
-    is_encoded: bool,
-) -> Judgements {
+pub(super) fn leaving_out(asked: &[Asked<'_>], manners: &Manners, is_encoded: bool) -> Judgements {
     let shipped = if is_encoded { &ENCODED } else { &WEIGHTS };
     let mut of: Vec<Vec<Judgement>> = asked.iter().map(|_| Vec::new()).collect();
     let mut rules: Vec<(&'static Fold, Rules)> = Vec::new();
@@ -70,8 +66,7 @@ pub(super) fn leaving_out(
         let weights = chooser(asked, |other| other != fold);
         let is_used = |other: &Fold| other != fold;
         // What has seen neither this fold nor the one that is fitted to.
-        let signs =
-            |asked: &Asked<'_>, found: &Found| found.signs(manners, fold, asked.fold);
+        let signs = |asked: &Asked<'_>, found: &Found| found.signs(manners, fold, asked.fold);
         let halves = [false, true].map(|half| both(asked, is_used, Some(half), &signs));
         let balance = |asked: &Asked<'_>, found: &Found| {
             halves[usize::from(half(&found.id))].balance(&signs(asked, found))
@@ -101,8 +96,7 @@ pub(super) fn leaving_out(
         }
         rules.push((fold, halves[0]));
     }
-    let signs =
-        |asked: &Asked<'_>, found: &Found| found.signs(manners, asked.fold, asked.fold);
+    let signs = |asked: &Asked<'_>, found: &Found| found.signs(manners, asked.fold, asked.fold);
     let all = both(asked, |_| true, None, &signs);
     let balance = |asked: &Asked<'_>, found: &Found| all.balance(&signs(asked, found));
     let (of_use, of_none) = confidences(asked, |_| true, shipped, &balance);
@@ -162,7 +156,8 @@ fn both(
                     continue;
                 }
                 // Here both sides count alike.
-                let counts = counts(asked, found, &sizes) / if is_own { MIX[0].1 } else { MIX[1].1 };
+                let counts =
+                    counts(asked, found, &sizes) / if is_own { MIX[0].1 } else { MIX[1].1 };
                 let mut signs = signs(asked, found);
                 if against == Kind::Foreign {
                     // What a request is by itself cannot tell which library it is meant for.

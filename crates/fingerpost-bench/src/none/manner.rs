@@ -180,8 +180,9 @@ mod tests {
         let seen: Vec<&Example> = seen.into_iter().map(|(_, example)| example).collect();
         let (bias, weights) = train(&seen);
         let manner = Manner::new(bias, &weights);
-        let is_right =
-            |(_, example): &&(usize, &Example)| manner.of_buckets(&example.buckets) * example.side > 0.0;
+        let is_right = |(_, example): &&(usize, &Example)| {
+            manner.of_buckets(&example.buckets) * example.side > 0.0
+        };
         let right = kept.iter().filter(is_right).count();
         assert!(right * 100 > kept.len() * 80, "{right} of {}", kept.len());
     }

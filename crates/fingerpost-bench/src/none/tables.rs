@@ -245,13 +245,15 @@ fn rules(judgements: &Judgements) {
     for (against, of) in kinds {
         println!("\nThe rule {against}, by the fold that was left out\n");
         header(&[
-            "left out", "bias", "words", "phrases", "meaning", "weight", "encoder", "talk", "manner",
+            "left out", "bias", "words", "phrases", "meaning", "weight", "encoder", "talk",
+            "manner",
         ]);
         for (name, rules) in &each {
             let rule = of(rules);
             let numbers = [rule.bias].into_iter().chain(rule.weights);
-            let cells =
-                [(*name).to_owned()].into_iter().chain(numbers.map(|number| format!("{number:.2}")));
+            let cells = [(*name).to_owned()]
+                .into_iter()
+                .chain(numbers.map(|number| format!("{number:.2}")));
             row(&cells.collect::<Vec<_>>());
         }
     }
