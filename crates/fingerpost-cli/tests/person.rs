@@ -41,7 +41,7 @@ fn reasons_open_with_what_sets_a_candidate_apart() {
     check(
         &["route", "QT 380 at 72 bpm, correct it with the square root"],
         expect![[r#"
-            qt-correction/qtc-bazett  93 % sure
+            qt-correction/qtc-bazett  94 % sure
               Correct a measured QT interval for heart rate with Bazett's square-root…
               because the request says “square root”, “qt”, which few others have, and
               “correct”
