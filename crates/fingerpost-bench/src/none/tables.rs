@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fingerpost::route::none::{Rule, Rules};
+use fingerpost::route::none::Rules;
 
 use super::ask::{Asked, Found, Kind};
 use super::fit::{Judgement, Judgements};
@@ -238,18 +238,16 @@ fn rules(judgements: &Judgements) {
     let all = [("none", judgements.all.rules)];
     let each = judgements.rules.iter().map(|(fold, rules)| (fold.name, *rules));
     let each: Vec<(&str, Rules)> = each.chain(all).collect();
-    let kinds: [(&str, fn(&Rules) -> Rule); 2] = [
-        ("against requests that need no skill", |rules| rules.needless),
-        ("against those meant for another library", |rules| rules.foreign),
-    ];
-    for (against, of) in kinds {
-        println!("\nThe rule {against}, by the fold that was left out\n");
+    let names = ["requests that need no skill", "those meant for another library"];
+    let both = |rules: &Rules| [rules.needless, rules.foreign];
+    for (at, against) in names.iter().enumerate() {
+        println!("\nThe rule against {against}, by the fold that was left out\n");
         header(&[
             "left out", "bias", "words", "phrases", "meaning", "weight", "encoder", "talk",
             "manner",
         ]);
         for (name, rules) in &each {
-            let rule = of(rules);
+            let rule = both(rules)[at];
             let numbers = [rule.bias].into_iter().chain(rule.weights);
             let cells = [(*name).to_owned()]
                 .into_iter()
