@@ -17,8 +17,8 @@ const OF_A_KIND: usize = 2;
 /// The kind of thanks and greetings.
 const CHAT: &str = "chat";
 
-/// Words that a request has itself, at least, behind a greeting.
-const ITSELF: usize = 3;
+/// Words that tell something, at least, that a request has itself behind a greeting: "that was great" has one.
+const ITSELF: usize = 2;
 
 /// What is counted for so many words ...
 const WORDS: f64 = 10.0;
@@ -91,7 +91,8 @@ fn greeting(words: &[String]) -> usize {
     let greetings =
         greetings.filter(|(phrase, kind)| kinds[*kind] == CHAT && words.starts_with(phrase));
     let longest = greetings.map(|(phrase, _)| phrase.len()).max().unwrap_or(0);
-    if words.len() - longest >= ITSELF { longest } else { 0 }
+    let telling = words[longest..].iter().filter(|word| !is_idle(word)).count();
+    if telling >= ITSELF { longest } else { 0 }
 }
 
 /// What a skill says of itself.
@@ -177,6 +178,7 @@ mod tests {
         assert_eq!(talk("thanks! now merge these PDFs", ""), 0.0);
         assert_eq!(talk("hi, merge these two files", ""), 0.0);
         assert!(talk("thanks, that worked", "") >= 1.0);
+        assert!(talk("thanks, that was great!", "") >= 1.0);
         assert!(talk("good morning, how are you?", "") >= 1.0);
     }
 
